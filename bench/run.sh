@@ -10,6 +10,7 @@
 # bench/run.sh tune the constants of this machine for PassOptions::costs, bench/run.sh products the library's products of
 # matrices beside those of the BLAS, and which of them kernels::gemm chooses, bench/run.sh loops what loops take whose bodies fold,
 # bench/run.sh scalars what scalar code takes, bench/run.sh mpi what programs of one and two ranks take; both write their tables.
+# CoDiPack's columns need its headers, in a folder of $CMAKE_INCLUDE_PATH where they are not installed.
 # XLA's rows need `python3 -m pip install jax`, with the interpreter in $WENGERT_BENCH_PYTHON where it is another one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -46,8 +47,8 @@ if command -v ccache >/dev/null; then launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=cca
 cmake -S "$root" -B "$build" $launcher -DCMAKE_BUILD_TYPE=Release -DWENGERT_BUILD_BENCH=ON -DWENGERT_BUILD_TESTS=OFF \
     -DWENGERT_BUILD_EXAMPLES=OFF >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 wanted=
-if [ "$tables" -eq 0 ]; then wanted='--target wengert_bench wengert_memory wengert_scalars wengert_scalar_codes wengert_loops'; fi
-if [ "$scalars" -eq 0 ]; then wanted='--target wengert_scalars wengert_scalar_codes'; fi
+if [ "$tables" -eq 0 ]; then wanted='--target wengert_bench wengert_memory wengert_scalars wengert_scalar_codes wengert_scalar_peers wengert_loops'; fi
+if [ "$scalars" -eq 0 ]; then wanted='--target wengert_scalars wengert_scalar_codes wengert_scalar_peers'; fi
 if [ "$ranks" -eq 0 ]; then wanted='--target wengert_mpi'; fi
 # shellcheck disable=SC2086
 cmake --build "$build" --parallel "${JOBS:-2}" $wanted >&2
@@ -62,12 +63,13 @@ if [ "$products" -eq 0 ]; then "$build/bench/wengert_products"; fi
 if [ "$loops" -eq 0 ]; then "$build/bench/wengert_loops"; fi
 
 run_scalars() {
-    "$build/bench/wengert_scalars" >"$1/scalars.txt" && "$build/bench/wengert_scalar_codes" >"$1/scalar_codes.txt"
+    "$build/bench/wengert_scalars" >"$1/scalars.txt" && "$build/bench/wengert_scalar_codes" >"$1/scalar_codes.txt" &&
+        "$build/bench/wengert_scalar_peers" >"$1/scalar_peers.txt"
 }
 if [ "$scalars" -eq 0 ]; then  # in a folder of their own, so that no other table is written anew
     mkdir -p "$build/scalars"
     OPENBLAS_NUM_THREADS=1 run_scalars "$build/scalars"
-    cat "$build/scalars/scalars.txt" "$build/scalars/scalar_codes.txt"
+    cat "$build/scalars/scalars.txt" "$build/scalars/scalar_codes.txt" "$build/scalars/scalar_peers.txt"
     python3 -B "$root/bench/tables.py" --collect "$build/scalars"
 fi
 
@@ -91,7 +93,7 @@ if [ "$tables" -eq 0 ]; then
             "$BESIDE/build/bench/bench/wengert_bench" $workload --systems wengert,wengert-tile,wengert-native --out "$before"
         fi
     done
-    rm -f "$build/memory.txt" "$build/peak.txt" "$build/scalars.txt" "$build/scalar_codes.txt" "$build/loops.txt" "$build/long_text.txt"
+    rm -f "$build/memory.txt" "$build/peak.txt" "$build/scalars.txt" "$build/scalar_codes.txt" "$build/scalar_peers.txt" "$build/loops.txt" "$build/long_text.txt"
     run_scalars "$build" || failed="$failed scalars"
     "$build/bench/wengert_loops" >"$build/loops.txt" || failed="$failed loops"
     "$build/bench/wengert_long_text" >"$build/long_text.txt" || failed="$failed long_text"

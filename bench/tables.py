@@ -249,8 +249,7 @@ def collect(folder, beside):
               columns=["what", "plain loops", "measured", "figure", "wanted", "holds"],
               rows=[[part.strip() for part in line.split("|")] for line in codes.read_text().splitlines() if line.count("|") == 5])
     peers = folder / "scalar_peers.txt"
-    if peers.exists():
-        peer = re.match("beside (.*)", peers.read_text())[1]
+    if peers.exists() and (peer := re.match("beside (.*)", peers.read_text())[1]) != "nothing":
         store("scalar_peers", f"One run of wengert_scalar_peers beside {peer}, in turn, the least of many samples, nanoseconds and bytes "
                               f"an operation of `Real`, adjoints included, g++ {compiler} -O3 -march=native",
               columns=["what", "operations", "plain", "record", "sweep", "bytes", "peer: record", "sweep", "bytes", "time, ratio",

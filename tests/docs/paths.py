@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = re.compile(r"(?<![\w./<>{}$*-])((?:[\w.-]+/)+[\w.*-]+\.(?:hpp|cpp|cuh|cu|md|py|sh|cmake|txt)|[a-z_]\w*\.(?:hpp|md))(?![\w/])")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 COMMENT = re.compile(r"//.*|#(?!include|pragma|if|endif|else|define|error|undef).*")
-ELSEWHERE = re.compile(r"^(xtensor|xsimd|xtl|catch2|torch|oneapi|benchmark|build|wengert_compiled|CMakeFiles|usr|tmp)/|^(catch|openblas_config)\.hpp$")
+ELSEWHERE = re.compile(r"^(xtensor|xsimd|xtl|catch2|torch|oneapi|benchmark|build|wengert_compiled|CMakeFiles|usr|tmp)/|^(catch|codi|openblas_config)\.hpp$")
 
 
 def files():

@@ -253,6 +253,89 @@ TEST_CASE("A long recording has the gradient of a short one")
     CHECK(wg::check_grads(f, std::vector<R>{0.3, 0.97}));
 }
 
+TEST_CASE("A span that is longer than the caches has the bits of short ones")
+{
+    const auto f = [](const std::vector<R>& v) {
+        std::vector<R> x(v.size() * 500);
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = v[i % v.size()] + 0.001 * static_cast<double>(i);
+        for (int step = 0; step < 15; ++step)
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                const R &a = x[(i * 7919) % x.size()], &b = x[x.size() - 1 - i];
+                x[i] = (i % 5 == 0   ? sqrt(a) - x[i]
+                        : i % 5 == 1 ? a / b
+                        : i % 5 == 2 ? 2.0 - b
+                                     : -a * b) *
+                           0.1 +
+                       1.0 + (i % 50 == 0 ? exp(-b) : R(0.0));
+            }
+        R sum = 0.0;
+        for (const R& e : x) sum += e;
+        return sum;
+    };
+    const std::vector<R> v{0.3, 0.97, 0.2, 0.5, 0.8, 0.1, 0.9, 0.4, 0.6, 0.7};
+    std::uint32_t operations = 0;
+    const auto counted = [&](const std::vector<R>& w) {
+        const R y = f(w);
+        operations = recorded();
+        return y;
+    };
+    const auto whole = wg::grad(counted)(v);
+    REQUIRE(operations > 1 << 18);
+    wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
+    const wg::ScalarBudget before = stream.set_budget({.chunk = 5000});
+    const auto parts = wg::grad(f)(v);
+    stream.set_budget(before);
+    for (std::size_t k = 0; k < v.size(); ++k) CHECK(whole[k].value() == parts[k].value());
+}
+
+TEST_CASE("A variable is an operand like others, with the value that it has then")
+{
+    R x = 2.0, w = 5.0;
+    x.requires_grad(), w.requires_grad();
+    const R y = x * w + 1.0 / x - x;
+    const std::uint32_t before = recorded();
+    const R more = x * w + sin(x) + 2.0 * x;
+    CHECK(recorded() == before + 5);  // operations alone: x and w have entered
+    x.set_value(3.0);
+    const R last = x * y;
+    const R inner = wg::grad([&](const R& a) { return a * x * w; })(R(7.0));  // x w, of the variables
+    {
+        const wg::NoGrad off;
+        CHECK(!(x * w).is_active());
+    }
+    wg::backward(last + more + inner);
+    CHECK(std::abs(x.grad() - (8.5 + 3.0 * 3.75 + 7.0 + std::cos(2.0) + 5.0)) < 1e-12);
+    CHECK(std::abs(w.grad() - (3.0 * 2.0 + 2.0 + 3.0)) < 1e-12);
+    x.requires_grad(false);
+    w.requires_grad(false);
+}
+
+TEST_CASE("Variables that nobody gives back are reported once, with the line")
+{
+    static std::vector<std::pair<std::string, int>> reports;
+    const auto before = wg::set_report_handler([](const std::string& text, const wg::Site& at) {
+        reports.push_back({text, at.line});
+    });
+    constexpr int many = (1 << 16) + 10;
+    const wg::TapeScope tape;
+    for (int i = 0; i < many; ++i) {
+        R x = 1.0 + i;
+        x.requires_grad();
+        x.requires_grad(false);
+    }
+    CHECK(reports.empty());
+    const int line = __LINE__ + 3;
+    for (int i = 0; i < many; ++i) {
+        R x = 1.0 + i;
+        x.requires_grad();
+        if (i % 1000 == 0) wg::backward(x * x);
+    }
+    wg::set_report_handler(before);
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].first.find("65536 Reals of this thread's tape are variables") != std::string::npos);
+    CHECK(reports[0].second == line);
+}
+
 TEST_CASE("An exception leaves the tape as it was")
 {
     const auto f = [](R x) -> R {

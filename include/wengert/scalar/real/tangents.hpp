@@ -53,7 +53,7 @@ private:
         std::erase_if(all, [&](const ScalarTangents& t) { return t.level == level_ && t.start != start; });
         for (std::size_t k = 0; k < all.size(); ++k)
             if (all[k].level == level_) return k;
-        all.push_back({level_, start, first_position(start), {}});
+        all.push_back({level_, start, first_position(start), std::exchange(stream_.dots, {})});
         return all.size() - 1;
     }
     ScalarPosition first_position(std::uint64_t start) const
@@ -68,24 +68,15 @@ private:
     std::vector<ScalarTangents::Dot>& dots() { return stream_.tangents[at_].dots; }
     ScalarPosition base() { return stream_.tangents[at_].base; }
 
-    template <class N> N dot(ScalarPosition position) const
+    Real<double> dot(ScalarPosition position) const
     {
         const ScalarTangents& t = stream_.tangents[at_];
         if (position < t.base) return {};
         const ScalarTangents::Dot& d = t.dots[position - t.base];
-        return number<N>(d.value, [&] { return d.handle; });
+        return Real<double>(d.value, d.handle);
     }
-    /// A number with the handle that handle() finds, as a double without.
-    template <class N, class Handle> static N number(double value, const Handle& handle)
-    {
-        if constexpr (std::is_arithmetic_v<N>)
-            return value;
-        else
-            return N(value, handle());
-    }
-    template <class N> N step(const ScalarEntry& e, ScalarPosition i);
-    template <class N>
-    N along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk, std::uint32_t operand);
+    ScalarPosition advance_plain(ScalarPosition i, ScalarPosition to);
+    Real<double> step(ScalarPosition i);
 
     ScalarStream& stream_;
     std::size_t level_, at_;

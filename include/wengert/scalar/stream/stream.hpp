@@ -294,6 +294,7 @@ public:
     std::vector<ScalarTangents> tangents;
     std::vector<ScalarVariable> variables;
     std::vector<double> zeros;                   ///< memory for a walk's adjoints
+    std::vector<ScalarTangents::Dot> dots;       ///< memory for a level's tangents, empty
     std::vector<ScalarNumber> numbers;           ///< on their way into a level, or out of it
     std::vector<ScalarGuard>* guards = nullptr;  ///< of a kernel's recording
     ScalarOutcomes* outcomes = nullptr;          ///< of the same, or null
@@ -338,8 +339,13 @@ private:
     std::size_t offset(ScalarPosition p) const noexcept { return p - oldest_; }
     void* moved(std::size_t bytes);
     static ScalarHandle note_pair(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z, double y);
+    static ScalarHandle note_of_variables(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z,
+                                          double y);
     static ScalarHandle note_slowly(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z,
                                     double y);
+    /// Records an operation whose operands are in the newest chunk. One that is no operand has index 0.
+    ScalarHandle append_operation(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z,
+                                  double y) noexcept;
     /// Makes operands of this span the usual case. With `nothing` there is none.
     void settle(std::uint32_t span) noexcept { usual = std::uint64_t{span} << 32; }
     void reserve(std::size_t more);
@@ -421,7 +427,7 @@ __attribute__((always_inline)) inline ScalarHandle ScalarStream::note(ScalarOp o
     const std::uint64_t i = a.word ^ c.usual;
     if (c.takes(i, i)) [[likely]]
         return c.append(op, ScalarForm::unary, i, y);
-    return note_slowly(op, a, x, {}, 0, y);
+    return note_of_variables(op, a, x, {}, 0, y);
 }
 __attribute__((noinline)) inline ScalarHandle ScalarStream::note_pair(ScalarOp op, ScalarHandle a, double x,
                                                                       ScalarHandle b, double z, double y)
@@ -430,7 +436,7 @@ __attribute__((noinline)) inline ScalarHandle ScalarStream::note_pair(ScalarOp o
     const std::uint64_t i = a.word ^ c.usual, k = b.word ^ c.usual;
     if (a.word == 0 && c.takes(k, k)) return c.append(op, ScalarForm::left_constant, k, x, y);
     if (b.word == 0 && c.takes(i, i)) return c.append(op, ScalarForm::right_constant, i, z, y);
-    return note_slowly(op, a, x, b, z, y);
+    return note_of_variables(op, a, x, b, z, y);
 }
 
 namespace detail {

@@ -8,19 +8,20 @@
 namespace wengert::detail {
 
 /// Loads early what the sweep of a long span reads. An operand lies before its operation, where no prefetcher has been, so the lines
-/// of the span are loaded some thousand entries ahead. Operands that lie still farther are asked for by their index.
+/// of the span are loaded some thousand entries ahead. Where no cache holds all adjoints, those of operands are asked for, too.
 struct LoadsEarly {
     static constexpr std::size_t lines = 2500, operands = 128;  ///< entries ahead
     static constexpr std::size_t long_span = 1 << 18;           ///< entries: 8 MB with their adjoints
+    static constexpr std::size_t beyond_caches = 1 << 21;       ///< entries: 16 MB of adjoints
 
-    const ScalarEntry* first;
+    const ScalarEntry* asking;  ///< from here on operands are asked for
     std::uintptr_t slots;
 
     [[gnu::always_inline]] void operator()(const ScalarEntry* e, const double* own) const noexcept
     {
         ask_for(reinterpret_cast<std::uintptr_t>(e) - lines * sizeof(ScalarEntry));
         ask_for(reinterpret_cast<std::uintptr_t>(own) - lines * sizeof(double));
-        if (e - first < static_cast<std::ptrdiff_t>(operands)) return;
+        if (e < asking) return;
         const ScalarEntry& later = *(e - operands);
         ask_for(slots + later.a() * sizeof(double));
         ask_for(slots + (later.form() == ScalarForm::both ? later.b : later.a()) * sizeof(double));
@@ -52,7 +53,8 @@ template <bool guarded, bool inside, bool far>
     const auto value = [=](std::uint32_t k) __attribute__((always_inline)) { return entries[k].value; };
     const ScalarEntry *e = entries + end, *const first = entries + begin;
     double *own = slot(end), next = own[-1];
-    const LoadsEarly early{first, origin};
+    const LoadsEarly early{end - begin < LoadsEarly::beyond_caches ? e : first + LoadsEarly::operands,
+                           origin};
     while (e-- != first) {
         --own;
         if constexpr (far) early(e, own);

@@ -14,50 +14,98 @@ WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
     const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(level_));
     const Restore<int> lowered(tape.lowered, tape.lowered + 1);
     const Restore<bool> rule(tape.in_rule, true);
-    for (auto i = base() + dots().size(); i < to; ++i) {
-        const ScalarEntry& e = stream_.entry(i);
-        if (stream_.tangents[at_].plain && (stream_.mask_of(e) & tape.active) == 0) {
-            dots().push_back({step<double>(e, i), {}});
-        } else {
-            const ScalarEntry copy = e;  // entries move where reals record
-            const auto dot = step<Real<double>>(copy, i);
-            dots().push_back({dot.plain(), dot.handle()});
-            stream_.tangents[at_].plain = stream_.tangents[at_].plain && !dot.is_active();
-        }
+    for (auto i = base() + dots().size(); (i = advance_plain(i, to)) < to; ++i) {
+        const Real<double> dot = step(i);
+        dots().push_back({dot.plain(), dot.handle()});
+        stream_.tangents[at_].plain = stream_.tangents[at_].plain && !dot.is_active();
     }
 }
 
-/// ẏ = Σ ẋ ∂y/∂x, as reals, or as doubles where no level below depends on it.
-template <class N>
-__attribute__((always_inline)) inline N ScalarForward::step(const ScalarEntry& e, ScalarPosition i)
-{
-    if (e.op() == ScalarOp::input || (stream_.mask_of(e) & Tape::bit(level_)) == 0) return {};
-    if (e.op() == ScalarOp::link) return dot<N>(e.far);
-    const ScalarPosition chunk = stream_.chunk_of(i);
-    N total = along<N>(e, i, chunk, e.a());
-    if (e.form() == ScalarForm::both && e.b != e.a()) total += along<N>(e, i, chunk, e.b);
-    return total;
-}
-
+/// ẋ ∂y/∂x for one operand of an entry. `of.dot(k)` and `of.value(k)` are the tangent and the value of entry k of its chunk.
 /// An ẋ of 0 never makes a NaN of an infinite derivative.
-template <class N>
-N ScalarForward::along(const ScalarEntry& e, ScalarPosition i, ScalarPosition chunk, std::uint32_t operand)
+template <class N, class Chunk>
+N tangent_along(const Chunk& of, const ScalarEntry& e, std::uint32_t index, std::uint32_t operand)
 {
-    const N g = dot<N>(chunk + operand);
+    const N g = of.dot(operand);
     N sum{};
     if (is_passive_zero(g)) return sum;
-    const auto value = [&](std::uint32_t k) {
-        const ScalarPosition at = chunk + k;
-        return number<N>(stream_.entry(at).value, [&] { return stream_.handle(at); });
-    };
-    const bool guarded = is_real<N> && !stream_.tape().allow_nan;  // a double of 0 has been passed over
+    const bool guarded = is_real<N> && of.guarded();  // a double of 0 has been passed over
     const auto add = [&](std::uint32_t k, N r) __attribute__((always_inline))
     {
         if (k != operand || (guarded && is_zero_by_rule(plain_of(g), 0.0, plain_of(r)))) return;
         sum += r;
     };
-    pull(e, static_cast<std::uint32_t>(i - chunk), g, value, add);
+    pull(
+        e, index, g, [&](std::uint32_t k) { return of.value(k); }, add);
     return sum;
+}
+
+/// ẏ = Σ ẋ ∂y/∂x
+template <class N, class Chunk>
+[[gnu::always_inline]] inline N tangent_of(const Chunk& of, const ScalarEntry& e, std::uint32_t index)
+{
+    N total = tangent_along<N>(of, e, index, e.a());
+    if (e.form() == ScalarForm::both && e.b != e.a()) total += tangent_along<N>(of, e, index, e.b);
+    return total;
+}
+
+/// A chunk's entries that no level below depends on. Nothing is recorded meanwhile, so no memory moves.
+struct PlainTangents {
+    const ScalarEntry* entries;  ///< of the chunk, by index
+    const std::vector<ScalarTangents::Dot>& dots;
+    std::int64_t chunk;  ///< where its dots would begin
+
+    double dot(std::uint32_t k) const noexcept
+    {
+        const std::int64_t at = chunk + k;
+        return at < 0 ? 0.0 : dots[static_cast<std::size_t>(at)].value;
+    }
+    double value(std::uint32_t k) const noexcept { return entries[k].value; }
+    bool guarded() const noexcept { return true; }
+};
+
+/// From entry i on, as long as no level below depends on any; gives the first one that is left.
+WENGERT_INLINE ScalarPosition ScalarForward::advance_plain(ScalarPosition i, ScalarPosition to)
+{
+    ScalarTangents& t = stream_.tangents[at_];
+    if (!t.plain) return i;
+    const std::uint64_t own = Tape::bit(level_), below = stream_.tape().active;
+    while (i < to) {
+        const ScalarPosition chunk = stream_.chunk_of(i), end = std::min(to, stream_.chunk_end(i));
+        const PlainTangents plain{&stream_.entry(chunk), t.dots, static_cast<std::int64_t>(chunk - t.base)};
+        for (; i < end; ++i) {
+            const auto index = static_cast<std::uint32_t>(i - chunk);
+            const ScalarEntry& e = plain.entries[index];
+            const std::uint64_t mask = stream_.mask_of(e);
+            if (mask & below) return i;
+            const bool none = e.op() == ScalarOp::input || (mask & own) == 0;
+            const bool far = e.op() == ScalarOp::link;
+            t.dots.push_back({none  ? 0.0
+                              : far ? e.far < t.base ? 0.0 : t.dots[e.far - t.base].value
+                                    : tangent_of<double>(plain, e, index),
+                              {}});
+        }
+    }
+    return i;
+}
+
+WENGERT_INLINE Real<double> ScalarForward::step(ScalarPosition i)
+{
+    const ScalarEntry e = stream_.entry(i);  // entries move where reals record
+    if (e.op() == ScalarOp::input || (stream_.mask_of(e) & Tape::bit(level_)) == 0) return {};
+    if (e.op() == ScalarOp::link) return dot(e.far);
+    struct Recorded {
+        ScalarForward& forward;
+        ScalarPosition chunk;
+        Real<double> dot(std::uint32_t k) const { return forward.dot(chunk + k); }
+        Real<double> value(std::uint32_t k) const
+        {
+            return Real<double>(forward.stream_.entry(chunk + k).value, forward.stream_.handle(chunk + k));
+        }
+        bool guarded() const { return !forward.stream_.tape().allow_nan; }
+    };
+    const ScalarPosition chunk = stream_.chunk_of(i);
+    return tangent_of<Real<double>>(Recorded{*this, chunk}, e, static_cast<std::uint32_t>(i - chunk));
 }
 
 }  // namespace wengert::detail

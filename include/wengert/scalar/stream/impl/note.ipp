@@ -195,6 +195,33 @@ WENGERT_INLINE void ScalarStream::keep_line(ScalarHandle m)
     made_[at] = {m.span(), static_cast<std::uint32_t>(k - 1)};
 }
 
+WENGERT_INLINE ScalarHandle ScalarStream::append_operation(ScalarOp op, ScalarHandle a, double x,
+                                                           ScalarHandle b, double z, double y) noexcept
+{
+    if (!is_pair(op)) return append(op, ScalarForm::unary, a.index(), y);
+    if (a.index() && b.index()) return append(op, a.index(), b.index(), y);
+    return a.index() ? append(op, ScalarForm::right_constant, a.index(), z, y)
+                     : append(op, ScalarForm::left_constant, b.index(), x, y);
+}
+
+/// Variables of backward() are operands of the usual case, once the open span has them.
+__attribute__((noinline)) WENGERT_INLINE ScalarHandle
+ScalarStream::note_of_variables(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z, double y)
+{
+    ScalarStream* const s = current();
+    if (!s || !((a.word | b.word) & ScalarVariable::bit)) return note_slowly(op, a, x, b, z, y);
+    const auto is_usual = [&](ScalarHandle m) { return (m.word ^ s->usual) >> 32 == 0; };
+    const auto entered = [&](ScalarHandle m, double value) {
+        const ScalarVariable* const v = m.word & ScalarVariable::bit ? s->variable(m) : nullptr;
+        const bool serves = v && is_usual(v->entered) && s->entries()[v->entered.index()].value == value;
+        return serves ? v->entered : m;
+    };
+    const ScalarHandle p = entered(a, x), q = entered(b, z);
+    const bool usual_case = (p.word == 0 || is_usual(p)) && (q.word == 0 || is_usual(q));
+    if (!usual_case || s->ScalarCursor::size >= s->capacity) return note_slowly(op, a, x, b, z, y);
+    return s->append_operation(op, p, x, q, z, y);
+}
+
 __attribute__((noinline, cold)) WENGERT_INLINE ScalarHandle
 ScalarStream::note_slowly(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z, double y)
 {
@@ -220,10 +247,7 @@ ScalarStream::note_slowly(ScalarOp op, ScalarHandle a, double x, ScalarHandle b,
     s.open_for(in_a | in_b, 0, s.chunks_.size() > 1 ? 3 : 1, s.line_of(a.index() ? a : b));
     b = s.near(b, z);  // a's is next to the operation: what is sent back goes to a first
     a = s.near(a, x);
-    const ScalarHandle made = !is_pair(op)             ? s.append(op, ScalarForm::unary, a.index(), y)
-                              : a.index() && b.index() ? s.append(op, a.index(), b.index(), y)
-                              : a.index() ? s.append(op, ScalarForm::right_constant, a.index(), z, y)
-                                          : s.append(op, ScalarForm::left_constant, b.index(), x, y);
+    const ScalarHandle made = s.append_operation(op, a, x, b, z, y);
     if (tape.anomaly) s.keep_line(made);
     if (!s.steady_) s.settle(nothing);
     return made;

@@ -74,6 +74,11 @@ WENGERT_INLINE void ScalarStream::end_level() noexcept
     if (open_ && (open_->node->mask & ~Tape::below(level))) close();
     settle(nothing);
     drop_dead(tape_.level(level).start);
+    for (ScalarTangents& t : tangents)
+        if (t.level >= level && !file_ && t.dots.capacity() > dots.capacity()) {
+            dots = std::move(t.dots);
+            dots.clear();
+        }
     std::erase_if(tangents, [&](const ScalarTangents& t) { return t.level >= level; });
 }
 

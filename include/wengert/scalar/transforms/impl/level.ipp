@@ -133,8 +133,15 @@ WENGERT_INLINE bool NumberLevel::sweep_with_tangents(std::size_t forward, Scalar
     const auto at = [&](ScalarPosition p) { return static_cast<std::uint32_t>(p - stream_.chunk()); };
     const std::uint32_t base = at(first_), begin = base + static_cast<std::uint32_t>(count_);
     const ScalarEntry* const entries = stream_.entries();
-    std::vector<Number> adjoints(result + 1 - first_);
-    adjoints.back() = 1.0;
+    std::vector<double> adjoints =
+        std::exchange(stream_.zeros, {});  // each with its tangent; of zeros again at the end
+    adjoints.resize(std::max(adjoints.size(), 2 * (result + 1 - first_)));
+    adjoints[2 * (result - first_)] = 1.0;
+    const auto taken = [&](std::size_t k) {
+        Number g(std::exchange(adjoints[2 * k], 0.0));
+        g.tangent(0) = std::exchange(adjoints[2 * k + 1], 0.0);
+        return g;
+    };
     const auto value = [&](std::uint32_t k) {
         Number x(entries[k].value);
         const ScalarPosition p = stream_.chunk() + k;
@@ -142,18 +149,21 @@ WENGERT_INLINE bool NumberLevel::sweep_with_tangents(std::size_t forward, Scalar
         return x;
     };
     for (std::uint32_t i = at(result) + 1; i-- > begin;) {
-        const Number g = adjoints[i - base];
+        const Number g = taken(i - base);
         if (entries[i].op() == ScalarOp::input) continue;
         if (!tape_.allow_nan && g.plain() == 0.0 && g.tangent(0) == 0.0) continue;
         detail::pull(entries[i], i, g, value, [&](std::uint32_t k, const Number& r) {
             if (k < base || (!tape_.allow_nan && is_zero_by_rule(g.plain(), 0.0, r.plain()))) return;
-            adjoints[k - base] += r;
+            adjoints[2 * (k - base)] += r.plain();
+            adjoints[2 * (k - base) + 1] += r.tangent(0);
         });
     }
     for (std::size_t k = 0; k < count_; ++k) {
-        numbers()[k] = {{}, adjoints[k].plain()};
-        dots_.push_back(adjoints[k].tangent(0));
+        const Number g = taken(k);
+        numbers()[k] = {{}, g.plain()};
+        dots_.push_back(g.tangent(0));
     }
+    stream_.zeros = std::move(adjoints);
     return true;
 }
 
