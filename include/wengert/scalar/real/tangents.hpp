@@ -28,7 +28,7 @@ public:
     Real<double> of(ScalarPosition position)
     {
         advance(position + 1);
-        return dot<Real<double>>(position);
+        return dot(position);
     }
     /// All entries so far are dealt with.
     void advance(ScalarPosition to);
