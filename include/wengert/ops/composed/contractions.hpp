@@ -234,17 +234,17 @@ template <class T, class D>
 Tensor<T, D> kron(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D>>& b,
                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const Shape &sa = a.shape("kron", at), &sb = b.shape("kron", at);
-    const std::size_t rank = std::max(sa.size(), sb.size());
-    Shape outer, inner, to;
+    const std::size_t rank = std::max(a.shape("kron", at).size(), b.shape("kron", at).size());
+    const Shape n = detail::with_ones_in_front(a.shape(), rank),
+                p = detail::with_ones_in_front(b.shape(), rank);
+    Shape outer, inner, to = n;
     for (std::size_t k = 0; k < rank; ++k) {
-        const std::int64_t n = k + sa.size() < rank ? 1 : sa[k + sa.size() - rank];
-        const std::int64_t p = k + sb.size() < rank ? 1 : sb[k + sb.size() - rank];
-        outer.push_back(n);
+        if (__builtin_mul_overflow(n[k], p[k], &to[k]))
+            fail<ShapeError>("kron", "shapes " + to_string(a.shape()) + " and " + to_string(b.shape()), at);
+        outer.push_back(n[k]);
         outer.push_back(1);
         inner.push_back(1);
-        inner.push_back(p);
-        to.push_back(n * p);
+        inner.push_back(p[k]);
     }
     check_shape("kron", to, at);
     return reshape(ops::multiply(reshape(a, outer, at), reshape(b, inner, at), at, 0), to, at);

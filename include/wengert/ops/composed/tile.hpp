@@ -9,24 +9,31 @@ struct Backend;
 
 namespace detail {
 
+/// The extents of a shape as one of `rank` axes, with ones in front.
+inline Extents with_ones_in_front(const Extents& shape, std::size_t rank)
+{
+    Extents all = Extents::filled(rank - shape.size(), 1);
+    for (const std::int64_t n : shape) all.push_back(n);
+    return all;
+}
+
 template <class T, class D> Tensor<T, D> tiled(const Tensor<T, D>& x, const Extents& times, const Site& at)
 {
-    const Shape& shape = x.shape("tile", at);
-    const std::size_t rank = std::max(shape.size(), times.size());
-    Shape apart, copies, to;
+    const Shape& own = x.shape("tile", at);
+    const std::size_t rank = std::max(own.size(), times.size());
+    const Shape shape = with_ones_in_front(own, rank);
+    const Extents copies = with_ones_in_front(times, rank);
+    Shape apart, side_by_side, to = shape;
     for (std::size_t k = 0; k < rank; ++k) {
-        const std::int64_t n = k + shape.size() < rank ? 1 : shape[k + shape.size() - rank];
-        const std::int64_t r = k + times.size() < rank ? 1 : times[k + times.size() - rank];
-        to.push_back(n);
-        if (r < 0 || __builtin_mul_overflow(n, r, &to[k]))
-            fail<ShapeError>("tile", to_string(times) + " copies of shape " + to_string(shape), at);
+        if (copies[k] < 0 || __builtin_mul_overflow(shape[k], copies[k], &to[k]))
+            fail<ShapeError>("tile", to_string(times) + " copies of shape " + to_string(own), at);
         apart.push_back(1);
-        apart.push_back(n);
-        copies.push_back(r);
-        copies.push_back(n);
+        apart.push_back(shape[k]);
+        side_by_side.push_back(copies[k]);
+        side_by_side.push_back(shape[k]);
     }
     check_shape("tile", to, at);
-    return reshape(broadcast_to(reshape(x, apart, at), copies, at), to, at);
+    return reshape(broadcast_to(reshape(x, apart, at), side_by_side, at), to, at);
 }
 
 }  // namespace detail
