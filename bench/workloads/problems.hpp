@@ -127,6 +127,20 @@ struct Cheap {
     }
 };
 
+/// A function of one number for each of many, and its derivative.
+struct Vmap {
+    static constexpr std::size_t rows = 100000;
+    std::vector<double> x;
+
+    Vmap() { x = Numbers(9).vector<double>(rows, -2, 2); }
+    template <class V> static V value(const V& t) { return (t * t - 1.0) * t * 0.3 + 2.0 / (1.0 + t * t); }
+    template <class V> static V slope(const V& t)
+    {
+        const V d = 1.0 + t * t;
+        return 0.9 * (t * t) - 0.3 - 4.0 * t / (d * d);
+    }
+};
+
 /// Two coupled oscillators with a hardening spring each: positions and velocities, semi-implicit Euler steps.
 struct Scan {
     static constexpr double dt = 0.01;

@@ -82,6 +82,7 @@ TEST_CASE("A second backward of a Real is its own error, with its line")
     wg::backward(z, {.retain = true});
     wg::backward(z);
     CHECK(a.grad() == 12.0);
+    a.requires_grad(false);  // its node goes
 }
 
 TEST_CASE("Reals that outlive their transform are refused by every other one, with its line")
