@@ -25,10 +25,10 @@ TEST_CASE("a NaN that was read is met by any NaN, whatever its sign")
         const double y = x(1).item();
         return x * (y != y ? 2.0 : y);
     };
-    const wg::Backend* const backends[] = {&wg::tile, &wg::interpret};
-    for (const wg::Backend* backend : backends) {
+    const wg::Backend backends[] = {wg::tile, wg::interpret};
+    for (const wg::Backend& backend : backends) {
         wg::FreezeOptions options = unchecked();
-        options.backend = *backend;
+        options.backend = backend;
         auto frozen = wg::freeze(f, options);
         for (const double y : {nan, std::copysign(nan, -1.0), std::copysign(nan, 1.0)})
             CHECK(frozen(Tensor<double>{3.0, y})(0).item() == 6.0);
