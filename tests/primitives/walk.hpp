@@ -105,13 +105,18 @@ struct Label {
     bool library;
 };
 
+/// All entries, those without a kernel of the host's, or those without products as well.
+enum class Which { all, no_host_calls, described };
+
 /// The value of each entry that takes operands of this shape; with `derivatives` its cotangents and its tangent, too.
 template <class T>
 void results(const Tensor<T>& a, const Tensor<T>& b, bool derivatives, List<T>& out,
-             std::vector<Label>* labels = nullptr, bool libraries = true)
+             std::vector<Label>* labels = nullptr, Which which = Which::all)
 {
     for (const Entry<T>& e : entries<T>()) {
-        if (!e.takes(a.shape()) || (e.asks.library && !libraries)) continue;
+        if (!e.takes(a.shape()) || (e.asks.host && which != Which::all) ||
+            (e.asks.library && which == Which::described))
+            continue;
         const auto add = [&](const Tensor<T>& y, const char* what) {
             out.push_back(y);
             if (labels) labels->push_back({e.name, what, e.asks.library});

@@ -78,19 +78,20 @@ TEST_CASE("vmap: axes, arguments that every row has whole, structs, several resu
 {
     const D v = {10.0, 20.0, 30.0};
     const auto f = [](const D& r, const D& w) { return r * w; };
-    CHECK(same(vmap(f, {.in_axes = {0, whole}})(rows, v), rows * v));
+    CHECK(same(vmap(f, {.in_axes = {0, VmapOptions::whole}})(rows, v), rows * v));
     CHECK(same(vmap(f, {.in_axes = {1, 0}})(rows, v), transpose(rows * v)));
     CHECK(same(vmap(f, {.in_axes = {-1, 0}, .out_axis = 1})(rows, v), rows * v));
-    CHECK(same(vmap(f, {.in_axes = {whole, 0}})(v, rows), rows * v));
+    CHECK(same(vmap(f, {.in_axes = {VmapOptions::whole, 0}})(v, rows), rows * v));
     const auto [a, b] = vmap([](const Pair& p) { return std::tuple(p.first * p.scale, sum(p.second)); })(
         Pair{rows, 2.0 * rows, 3.0});
     CHECK(same(a, rows * 3.0));
     CHECK(same(b, by_hand([](const D& r) { return sum(2.0 * r); }, rows)));
     const auto whole_slope = grad([&](const D& w) {
-        return sum(vmap(f, {.in_axes = {0, whole}})(rows, w));
+        return sum(vmap(f, {.in_axes = {0, VmapOptions::whole}})(rows, w));
     })(v);
     CHECK(allclose(whole_slope, sum(rows, {0}), 1e-15));
-    CHECK(vmap(f, {.in_axes = {0, whole}})(D(Shape{0, 3}, std::vector<double>{}), v).shape() == Shape{0, 3});
+    CHECK(vmap(f, {.in_axes = {0, VmapOptions::whole}})(D(Shape{0, 3}, std::vector<double>{}), v).shape() ==
+          Shape{0, 3});
 }
 
 TEST_CASE(
@@ -122,7 +123,11 @@ TEST_CASE("vmap: errors name it and the line", "[vmap]")
             vmap(f)(rows, D{1.0, 2.0});
         },
         "[vmap] shape (2) has 2 rows along axis 0 where others have 4");
-    refused([&] { vmap(f, {.in_axes = {whole, whole}})(rows, rows); }, "there are no rows");
+    refused(
+        [&] {
+            vmap(f, {.in_axes = {VmapOptions::whole, VmapOptions::whole}})(rows, rows);
+        },
+        "there are no rows");
     refused([&] { vmap(f)(D(1.0), D(1.0)); }, "[vmap]");
     refused([&] { vmap([](const D& r) { return r; }, {.in_axes = {2}})(rows); }, "[vmap]");
 }

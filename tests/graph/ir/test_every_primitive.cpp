@@ -30,7 +30,8 @@ const std::vector<Shape>& compiled_shapes()
 
 template <class T> void add_results(const List<T>& in, List<T>& out, std::vector<Label>* labels)
 {
-    for (std::size_t k = 0; k < in.size(); k += 2) walk::results(in[k], in[k + 1], k == 0, out, labels);
+    for (std::size_t k = 0; k < in.size(); k += 2)
+        walk::results(in[k], in[k + 1], k == 0, out, labels, walk::Which::no_host_calls);
 }
 Both everything(const Both& in)
 {
@@ -168,14 +169,15 @@ TEST_CASE("every primitive in a loop of native code", "[native]")
     const auto f = [](const Tensor<double>& xs, const Tensor<double>&) {
         const auto step = [](const Tensor<double>& s, const Tensor<double>& u) {
             List<double> out;
-            walk::results(u(0) * 1.0, u(1) + s, true, out, nullptr, false);
+            walk::results(u(0) * 1.0, u(1) + s, true, out, nullptr, walk::Which::described);
             return std::pair(s, out);
         };
         return scan(step, Tensor<double>(-0.0), xs).second;
     };
     std::vector<Label> labels;
     List<double> eager;
-    walk::results(walk::calm<double>({3, 4}, 1), walk::calm<double>({3, 4}, 2), true, eager, &labels, false);
+    walk::results(walk::calm<double>({3, 4}, 1), walk::calm<double>({3, 4}, 2), true, eager, &labels,
+                  walk::Which::described);
     std::vector<std::pair<Tensor<double>, Tensor<double>>> arguments;
     for (const auto& [a, b] : walk::operands<double>({3, 2, 3, 4})) arguments.emplace_back(a, b);
     for (const Backend& backend : std::vector<Backend>{interpret, tile, native})

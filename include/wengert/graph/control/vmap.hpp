@@ -2,18 +2,18 @@
 // library calls) it may do here, with the same bits row by row; while a graph is being traced all rows are one operation.
 #pragma once
 
-#include <initializer_list>
+#include <limits>
 
 #include "../../ops/composed/arrange.hpp"
 #include "functions.hpp"
 
 namespace wengert {
 
-/// In place of an axis: an argument that every row is given whole.
-inline constexpr std::int64_t whole = std::numeric_limits<std::int64_t>::min();
-
 /// Which axes vmap maps over.
 struct VmapOptions {
+    /// In place of an axis: an argument that every row is given whole.
+    static constexpr std::int64_t whole = std::numeric_limits<std::int64_t>::min();
+
     std::vector<std::int64_t> in_axes{};  ///< of each argument, or `whole`; 0 for those behind the last one
     std::int64_t out_axis = 0;            ///< of the results
 };
@@ -41,7 +41,9 @@ template <class F> struct Vmapped {
     {
         return argument < options.in_axes.size() ? options.in_axes[argument] : 0;
     }
-    template <class... X> auto operator()(const X&... x) const
+    template <class... X>
+        requires std::is_invocable_v<const F&, const Argument<X>&...>
+    auto operator()(const X&... x) const
     {
         static_assert((tree::contains_leaf<Argument<X>> || ...), "wengert: vmap: no argument has tensors");
         const std::int64_t rows = rows_of(x...);
@@ -62,7 +64,7 @@ private:
         std::int64_t rows = -1;
         std::size_t next = 0;
         const auto look = [&](const auto& argument, std::int64_t axis) {
-            if (axis == whole) return;
+            if (axis == VmapOptions::whole) return;
             for (const AnyTensor& t : leaves_of(argument)) {
                 const Shape& shape = t.value->shape;
                 const std::int64_t n = shape[normalize_axis("vmap", axis, shape, at)];
@@ -83,7 +85,7 @@ private:
     {
         return tree::map(
             [&]<class T, class D>(const Tensor<T, D>& t) {
-                return axis == whole ? every_row(t, rows, at) : axis_in_front(t, axis, at);
+                return axis == VmapOptions::whole ? every_row(t, rows, at) : axis_in_front(t, axis, at);
             },
             x);
     }
@@ -92,7 +94,7 @@ private:
 }  // namespace detail
 
 /// f for each row: vmap(f)(x, …) is f(x[0], …), f(x[1], …), … stacked along a new axis. Arguments and results are tensors or any
-/// structs, tuples, vectors of them; in_axes says which axis holds the rows, `wg::whole` that an argument has none. Any
+/// structs, tuples, vectors of them; in_axes says which axis holds the rows, `VmapOptions::whole` that an argument has none. Any
 /// transform may be inside or outside. Throws ShapeError where arguments have different numbers of rows.
 template <class F> auto vmap(F&& f, VmapOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
