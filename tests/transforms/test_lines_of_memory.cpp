@@ -20,6 +20,8 @@ using D = wg::Tensor<double>;
 
 namespace {
 
+using E = wg::Error;
+
 std::string here(int line) { return "(test_lines_of_memory.cpp:" + std::to_string(line) + ")"; }
 
 /// What `lacks` gives where one of f's first allocations from the pool fails: that of the result is among them.
@@ -91,19 +93,17 @@ TEST_CASE("errors of files have the line of the call")
     wg::save_npy(npy.path, x);
     wg::save_npz(npz.path, x);
     const std::string none = "wengert_test_lines_none";
-    CHECK(lacks<wg::Error>([&] { wg::load_npy<double>(none); }, "cannot open", here(__LINE__)) == "");
-    CHECK(lacks<wg::Error>([&] { wg::load_npz<double>(none); }, "cannot open", here(__LINE__)) == "");
-    CHECK(lacks<wg::Error>([&] { wg::load_npz(none, x); }, "cannot open", here(__LINE__)) == "");
-    CHECK(lacks<wg::Error>([&] { wg::save_npy(none + "/x", x); }, "cannot create", here(__LINE__)) == "");
-    CHECK(lacks<wg::Error>([&] { wg::save_npz(none + "/x", x); }, "cannot create", here(__LINE__)) == "");
-    CHECK(lacks<wg::Error>([&] { wg::load_npy<double>("."); }, "directory", here(__LINE__)) == "");
-    CHECK(lacks<wg::Error>([&] { wg::load_npy<double>(npz.path); }, "not a .npy file", here(__LINE__)) == "");
-    CHECK(lacks<wg::Error>([&] { wg::load_npz<double>(npy.path); }, "not a zip archive", here(__LINE__)) ==
-          "");
+    CHECK(lacks<E>([&] { wg::load_npy<double>(none); }, "cannot open", here(__LINE__)) == "");
+    CHECK(lacks<E>([&] { wg::load_npz<double>(none); }, "cannot open", here(__LINE__)) == "");
+    CHECK(lacks<E>([&] { wg::load_npz(none, x); }, "cannot open", here(__LINE__)) == "");
+    CHECK(lacks<E>([&] { wg::save_npy(none + "/x", x); }, "cannot create", here(__LINE__)) == "");
+    CHECK(lacks<E>([&] { wg::save_npz(none + "/x", x); }, "cannot create", here(__LINE__)) == "");
+    CHECK(lacks<E>([&] { wg::load_npy<double>("."); }, "directory", here(__LINE__)) == "");
+    CHECK(lacks<E>([&] { wg::load_npy<double>(npz.path); }, "not a .npy file", here(__LINE__)) == "");
+    CHECK(lacks<E>([&] { wg::load_npz<double>(npy.path); }, "not a zip archive", here(__LINE__)) == "");
     CHECK(lacks<wg::DTypeError>([&] { wg::load_npy<float>(npy.path); }, "f8", here(__LINE__)) == "");
     CHECK(lacks<wg::DTypeError>([&] { wg::load_npz<float>(npz.path); }, "f8", here(__LINE__)) == "");
     CHECK(lacks<wg::ShapeError>([&] { wg::load_npz(npz.path, D{1.0}); }, "shape (2)", here(__LINE__)) == "");
-    CHECK(lacks<wg::Error>([&] { wg::load_npz(npz.path, std::pair(x, x)); }, "no array", here(__LINE__)) ==
-          "");
+    CHECK(lacks<E>([&] { wg::load_npz(npz.path, std::pair(x, x)); }, "no array", here(__LINE__)) == "");
     CHECK(lacks<wg::TapeError>([&] { wg::save_npy(npy.path, D()); }, "[save_npy]", here(__LINE__)) == "");
 }
