@@ -47,7 +47,7 @@ if command -v ccache >/dev/null; then launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=cca
 cmake -S "$root" -B "$build" $launcher -DCMAKE_BUILD_TYPE=Release -DWENGERT_BUILD_BENCH=ON -DWENGERT_BUILD_TESTS=OFF \
     -DWENGERT_BUILD_EXAMPLES=OFF >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 wanted=
-if [ "$tables" -eq 0 ]; then wanted='--target wengert_bench wengert_memory wengert_scalars wengert_scalar_codes wengert_scalar_peers wengert_loops'; fi
+if [ "$tables" -eq 0 ]; then wanted='--target wengert_bench wengert_memory wengert_scalars wengert_scalar_codes wengert_scalar_peers wengert_loops wengert_long_text'; fi
 if [ "$scalars" -eq 0 ]; then wanted='--target wengert_scalars wengert_scalar_codes wengert_scalar_peers'; fi
 if [ "$ranks" -eq 0 ]; then wanted='--target wengert_mpi'; fi
 # shellcheck disable=SC2086
@@ -87,7 +87,7 @@ if [ "$tables" -eq 0 ]; then
     export OPENBLAS_NUM_THREADS=1
     before=$build/before.json
     rm -f "$results" "$before"
-    for workload in small_op elementwise mlp rk4 heat attention gmm lstm hvp jvp cheap scan burgers; do
+    for workload in small_op elementwise mlp rk4 heat attention gmm lstm hvp jvp cheap scan burgers vmap; do
         "$build/bench/wengert_bench" $workload --out "$results" || failed="$failed $workload"
         if [ -n "${BESIDE:-}" ]; then
             "$BESIDE/build/bench/bench/wengert_bench" $workload --systems wengert,wengert-tile,wengert-native --out "$before"

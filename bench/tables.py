@@ -206,6 +206,9 @@ def header(how):
 
 
 def store(name, how, **content):
+    if not content["rows"]:
+        print(f"{name}: the run has left no rows, what was there stays")
+        return
     RESULTS.mkdir(exist_ok=True)
     given = {key: content[key] for key in ("date", "commit") if key in content}
     text = json.dumps({**header(how), **given, "rows": []}, ensure_ascii=False)[:-3]  # a row a line, so that differences can be read
@@ -285,6 +288,9 @@ def main():
     args = parser.parse_args()
     if args.collect:
         collect(args.collect, args.beside)
+    empty = [f.name for f in sorted(RESULTS.glob("*.json")) if not json.loads(f.read_text()).get("rows", True)]
+    for name in empty:
+        print(f"bench/results/{name} has no rows")
     stale = tables = 0
     for page in pages():
         text = page.read_text()
@@ -296,7 +302,7 @@ def main():
             else:
                 page.write_text(fresh)
     print(f"{tables} tables, {stale} pages {'differ' if args.check else 'rewritten'}")
-    sys.exit(bool(args.check and stale) or tables == 0)
+    sys.exit(bool(args.check and (stale or empty)) or tables == 0)
 
 
 if __name__ == "__main__":
