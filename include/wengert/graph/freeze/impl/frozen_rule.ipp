@@ -3,6 +3,7 @@
 
 #include "../../../base/separate.hpp"
 #include "../compiler.hpp"
+#include "../frozen.hpp"
 #include "../frozen_derivatives.hpp"
 #include "../frozen_lock.hpp"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
+#include "../made.hpp"
 #include "../rows.hpp"
 
 namespace wengert::passes::detail {
