@@ -8,40 +8,11 @@
 #include <cmath>
 #include <cstdio>
 
-#include "../digits/images.hpp"
+#include "../digits/digits.hpp"
 #include "../plot.hpp"
 
 namespace mpi = wengert::mpi;
 
-struct Layer {
-    Real weight, bias;
-};
-struct Network {
-    std::vector<Layer> layers;
-};
-Network initial(const std::vector<std::int64_t>& sizes)
-{
-    Network net;
-    for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
-        const Real weight = wg::normal<float>(wg::Key(i + 1), {sizes[i], sizes[i + 1]});
-        net.layers.push_back(
-            {weight * std::sqrt(2.0 / static_cast<double>(sizes[i])), wg::zeros<float>({sizes[i + 1]})});
-    }
-    return net;
-}
-Real predict(const Network& net, const Real& pixels)
-{
-    Real x = pixels;
-    for (std::size_t i = 0; i < net.layers.size(); ++i) {
-        if (i > 0) x = relu(x);
-        x = matmul(x, net.layers[i].weight) + net.layers[i].bias;
-    }
-    return x;
-}
-Real loss(const Network& net, const Real& pixels, const Labels& labels)
-{
-    return cross_entropy(predict(net, pixels), labels);
-}
 /// The largest difference of two networks' parameters.
 double difference(const Network& a, const Network& b)
 {
@@ -63,7 +34,7 @@ int learn(const mpi::Comm& world, const char* folder)
     const Images test = all.at(view(order, wg::range(0, fifth))),
                  training = all.at(view(order, wg::range(fifth, count)));
 
-    Network net = initial({64, 128, 64, 10}),
+    Network net = initial(wg::Key(3), {64, 128, 64, 10}),
             velocity = wg::tree::map([](const Real& w) { return zeros_like(w); }, net);
     const auto averaged = wg::freeze([&](const Network& w, const Real& pixels, const Labels& labels) {
         const auto on_images = [&](const Network& v) { return loss(v, pixels, labels); };

@@ -8,42 +8,7 @@
 #include <cstdio>
 
 #include "../plot.hpp"
-#include "images.hpp"
-
-// Any aggregate of tensors can be differentiated.
-struct Layer {
-    Real weight, bias;
-};
-struct Network {
-    std::vector<Layer> layers;
-};
-
-/// Weights of variance 2 / inputs keep the size of the signal through ReLU layers (He et al. 2015).
-Network initial(wg::Key key, const std::vector<std::size_t>& sizes)
-{
-    Network net;
-    const auto keys = wg::split(key, sizes.size() - 1);
-    for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
-        const Real weight = wg::normal<float>(keys[i], {sizes[i], sizes[i + 1]});
-        net.layers.push_back({weight * std::sqrt(2.0 / double(sizes[i])), wg::zeros<float>({sizes[i + 1]})});
-    }
-    return net;
-}
-
-Real predict(const Network& net, const Real& pixels)
-{
-    Real x = pixels;
-    for (std::size_t i = 0; i < net.layers.size(); ++i) {
-        if (i > 0) x = relu(x);
-        x = matmul(x, net.layers[i].weight) + net.layers[i].bias;
-    }
-    return x;  // logits: the larger, the likelier
-}
-
-Real loss(const Network& net, const Images& images)
-{
-    return cross_entropy(predict(net, images.pixels), images.labels);
-}
+#include "digits.hpp"
 
 /// Momentum SGD: v ← 0.9 v + ∂loss/∂w, w ← w − rate · v. Nothing is recorded here: these tensors are constants, only
 /// inside of value_and_grad does the network become a variable.
@@ -82,7 +47,7 @@ double train(Network& net, Network& velocity, const Images& images, wg::Key key,
     for (std::int64_t i = 0; i < images.count(); i += batch) {
         Images some = images.at(view(order, wg::range(i, i + batch)));  // the last batch is smaller
         if (i / batch % 2) some.pixels = shifted(some.pixels, wg::fold_in(key, std::uint64_t(i)));
-        const auto [value, gradient] = wg::value_and_grad(loss)(net, some);
+        const auto [value, gradient] = wg::value_and_grad(loss)(net, some.pixels, some.labels);
         step(net, velocity, gradient, rate);
         total += value.item() * double(some.count());
     }

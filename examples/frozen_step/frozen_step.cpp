@@ -15,55 +15,7 @@
 #include <fstream>
 #include <stdexcept>
 
-namespace wg = wengert;
-using Real = wg::Tensor<float>;
-using Labels = wg::Tensor<std::int64_t>;
-
-struct Layer {
-    Real weight, bias;
-};
-struct Network {
-    std::vector<Layer> layers;
-};
-
-/// The first images of examples/digits: a label, then A…P for 1…16 and a…z for runs of 1…26 zeros.
-std::pair<Real, Labels> load(const std::filesystem::path& path, std::size_t count)
-{
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("cannot read " + path.string());
-    std::vector<float> pixels;
-    std::vector<std::int64_t> labels;
-    for (std::string line; labels.size() < count && std::getline(file, line);) {
-        labels.push_back(line.at(0) - '0');
-        for (const char c : line.substr(1))
-            if (c >= 'a')
-                pixels.insert(pixels.end(), static_cast<std::size_t>(c - 'a' + 1), 0.0f);
-            else
-                pixels.push_back(static_cast<float>(c - 'A' + 1) / 16.0f);
-    }
-    return {Real({labels.size(), 64}, pixels), labels};
-}
-
-Network initial(wg::Key key, const std::vector<std::size_t>& sizes)
-{
-    Network net;
-    const auto keys = wg::split(key, sizes.size() - 1);
-    for (std::size_t i = 0; i + 1 < sizes.size(); ++i)
-        net.layers.push_back(
-            {wg::normal<float>(keys[i], {sizes[i], sizes[i + 1]}) * std::sqrt(2.0 / double(sizes[i])),
-             wg::zeros<float>({sizes[i + 1]})});
-    return net;
-}
-
-Real loss(const Network& net, const Real& pixels, const Labels& labels)
-{
-    Real x = pixels;
-    for (std::size_t i = 0; i < net.layers.size(); ++i) {
-        if (i > 0) x = relu(x);
-        x = matmul(x, net.layers[i].weight) + net.layers[i].bias;
-    }
-    return cross_entropy(x, labels);
-}
+#include "../digits/digits.hpp"
 
 /// Momentum SGD; the rate is a tensor, so that another rate is not another graph.
 Real step(Network& net, Network& velocity, const Real& pixels, const Labels& labels, const Real& rate)

@@ -1,5 +1,6 @@
 /// einsum, tensordot, kron, trace, cross, moveaxis, rot90, tile, meshgrid, logcumsumexp, trapezoid: values against plain loops, errors.
 #include "catch.hpp"
+#include "lacks.hpp"
 
 #include <cmath>
 #include <functional>
@@ -138,15 +139,7 @@ TEST_CASE("einsum refuses subscripts that do not fit, with the line of the call"
 {
     const Tensor<double> a = numbers({2, 3}, 1), b = numbers({3, 4}, 2);
     const auto refused = [&](const std::function<void()>& f, const std::string& why) {
-        try {
-            f();
-            FAIL(why);
-        } catch (const ShapeError& e) {
-            INFO(e.what());
-            CHECK(std::string(e.what()).find(why) != std::string::npos);
-            CHECK(std::string(e.what()).find("[einsum]") == 0);
-            CHECK(std::string(e.what()).find("test_contractions.cpp") != std::string::npos);
-        }
+        CHECK(lacks<ShapeError>(f, why, "[einsum]", "test_contractions.cpp") == "");
     };
     refused([&] { einsum("ij,kj->ik", a, b); }, "'j' is 3 and 4");
     refused([&] { einsum("ij->ij", a, b); }, "1 terms for 2 operands");
@@ -235,4 +228,33 @@ TEST_CASE("logcumsumexp keeps small terms and large ones; trapezoid")
     CHECK(trapezoid(curve, at).item() == 0.5 + 5.0 + 6.5);
     CHECK(trapezoid(Tensor<double>{3.0}).item() == 0.0);
     CHECK(trapezoid(stack({curve, curve}, 1), at, 0).shape() == Shape{2});
+}
+
+TEST_CASE("composed functions are recorded at the line of their call")
+{
+    Tensor<double> x = {0.5, 2.0, -1.0};
+    x.requires_grad(true);
+    const Tensor<double> xp = {-2.0, 3.0}, fp = {1.0, 2.0};
+    std::size_t seen = 0;
+    const auto check = [&](const Tensor<double>& y, int line) {
+        const std::function<void(const Node*)> look = [&](const Node* n) {
+            if (!n || n->leaf()) return;
+            ++seen;
+            INFO(n->primitive->name << " at " << to_string(n->at));
+            CHECK(to_string(n->at) == "test_contractions.cpp:" + std::to_string(line));
+            for (std::size_t i = 0; i < n->input_count; ++i) look(n->inputs[i]);
+        };
+        look(y.any().node.get());
+    };
+    check(logcumsumexp(x), __LINE__);
+    check(trapezoid(x, 0.5), __LINE__);
+    check(trapezoid(x, x), __LINE__);
+    check(quantile(x, 0.3), __LINE__);
+    check(median(x), __LINE__);
+    check(interp(x, xp, fp), __LINE__);
+    check(kron(x, x), __LINE__);
+    check(cross(x, x), __LINE__);
+    check(einsum("i,i->", x, x), __LINE__);
+    check(sort(x), __LINE__);
+    CHECK(seen > 30);
 }

@@ -88,6 +88,7 @@ std::tuple<Tensor<T, D>, Tensor<T, D>, Tensor<T, D>> lu(const Tensor<T, D>& a,
                                                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_matrices("lu", a, at);
+    const ComposedAt line(at);
     const std::int64_t m = a.shape()[a.dimension() - 2], n = a.shape().back(), k = std::min(m, n);
     const Tensor<T, D> f = detail::lu_factor(detail::transposed(a, at), at);
     const auto order = cast<std::int64_t>(apply<LuRows, T>({m, n}, at, f), at);

@@ -24,7 +24,7 @@ struct LuFactor {
                 y[m.size() + p] = static_cast<T>(is_rounding(y, m.columns, k, p) ? -pivots[p] : pivots[p]);
         });
     }
-    /// The matrix of the packed factors of an n × n matrix, in place of which there is a zero pivot; n where there is none.
+    /// The position of the first pivot that is only rounding, of the packed factors of an n × n matrix; n where there is none.
     template <class T> static std::size_t singular_at(std::size_t n, const T* packed)
     {
         const T* const pivots = packed + n * n;
@@ -93,10 +93,7 @@ struct LuSolve {
     Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& f, const Tensor<T>& of, const Tensor<T>&,
                    const Tensor<T>& x) const
     {
-        const Tensor<T> h = solved(f, of, g, !transposed);
-        const Tensor<T> outer =
-            transposed ? detail::times(x, detail::transposed(h)) : detail::times(h, detail::transposed(x));
-        return sum_to(-outer, a);
+        return sum_to(detail::cotangent_of_matrix(transposed, solved(f, of, g, !transposed), x), a);
     }
     template <class T>
     Tensor<T> push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T>& db, const Tensor<T>& f,

@@ -133,6 +133,11 @@ Tensor<T, D> times(const Tensor<T, D>& a, const Tensor<T, D>& b, const Site& at 
 {
     return matmul(a, b, at);
 }
+/// Ā of op(A) X = B, given H = op(A)⁻ᵀ X̄: −H Xᵀ, or −X Hᵀ where op transposes.  Giles 2008.
+template <class T> Tensor<T> cotangent_of_matrix(bool transposes, const Tensor<T>& h, const Tensor<T>& x)
+{
+    return -(transposes ? times(x, transposed(h)) : times(h, transposed(x)));
+}
 /// A vector for each matrix as its row, and as its column.
 template <class T> Tensor<T> as_row(const Tensor<T>& v) { return expand_dims(v, -2, Site{}); }
 template <class T> Tensor<T> as_column(const Tensor<T>& v) { return expand_dims(v, -1, Site{}); }

@@ -33,6 +33,7 @@ Tensor<T, D> matrix_power(const Tensor<T, D>& a, std::int64_t n,
                           Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_square("matrix_power", a, at);
+    const ComposedAt line(at);
     if (n == 0) return zeros_like(a, at) + detail::unit_beside(a, at);
     Tensor<T, D> power = n < 0 ? inv(a, at) : a, result;
     auto left = n < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);

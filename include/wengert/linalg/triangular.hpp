@@ -41,10 +41,7 @@ struct TriangularSolve {
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& t, const Tensor<T>&, const Tensor<T>& x) const
     {
-        const Tensor<T> h = solved(t, g, !transposed);
-        const Tensor<T> outer =
-            transposed ? detail::times(x, detail::transposed(h)) : detail::times(h, detail::transposed(x));
-        return sum_to(triangle(-outer), a);
+        return sum_to(triangle(detail::cotangent_of_matrix(transposed, solved(t, g, !transposed), x)), a);
     }
     template <class T>
     Tensor<T> push(const Tensor<T>& dt, const Tensor<T>& db, const Tensor<T>& t, const Tensor<T>&,

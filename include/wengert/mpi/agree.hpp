@@ -86,7 +86,9 @@ inline std::uint64_t agree(const Call& call, DType dtype, const Shape& shape, in
     const Ref<Block> words = make_block(DType::int64, Shape{6});
     auto* const in = reinterpret_cast<std::uint64_t*>(words->data);
     const std::uint64_t* const out = in + 3;
-    std::copy_n(std::array<std::uint64_t, 3>{h, ~h, flags}.begin(), 3, in);
+    in[0] = h;
+    in[1] = ~h;
+    in[2] = flags;
     collective(call, {words}, MPI_Allreduce, MPI_Iallreduce, in, in + 3, 3, MPI_UINT64_T, MPI_BOR,
                call.channel.comm);
     if ((out[0] & out[1]) != 0) disagree(call, mine);

@@ -11,21 +11,13 @@ namespace wengert::mpi {
 namespace detail {
 
 /// A message on its way, known to the operation that starts it and to the one that waits.
-struct Slot {
+struct Slot : OnItsWay<Slot> {
     Sending sending;
-    MPI_Request request = MPI_REQUEST_NULL;
     Received coming;
-    AnyTensor kept = {};  ///< a cotangent on its way
-    std::shared_ptr<Slot> adjoint = {}, tangent = {};
 
     ~Slot()
     {
         if (request != MPI_REQUEST_NULL) keep_for_ever(coming.elements);
-    }
-    static std::shared_ptr<Slot> of(std::shared_ptr<Slot>& other)
-    {
-        if (!other) other = std::make_shared<Slot>();
-        return other;
     }
     void receive(const Call& call, DType dtype, const Shape& shape, int from, int tag)
     {

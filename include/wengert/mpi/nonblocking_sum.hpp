@@ -11,23 +11,15 @@ namespace wengert::mpi {
 namespace detail {
 
 /// A sum on its way, known to the operation that begins it and to the one that waits.
-struct SumSlot {
-    MPI_Request request = MPI_REQUEST_NULL;
+struct SumSlot : OnItsWay<SumSlot> {
     Ref<Block> mine = {}, all = {};
     bool variables = false;
-    AnyTensor kept = {};  ///< a cotangent on its way
-    std::shared_ptr<SumSlot> adjoint = {}, tangent = {};
 
     ~SumSlot()
     {
         if (request == MPI_REQUEST_NULL) return;
         keep_for_ever(mine);
         keep_for_ever(all);
-    }
-    static std::shared_ptr<SumSlot> of(std::shared_ptr<SumSlot>& other)
-    {
-        if (!other) other = std::make_shared<SumSlot>();
-        return other;
     }
 };
 using SumSlotRef = std::shared_ptr<SumSlot>;

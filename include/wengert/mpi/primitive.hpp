@@ -20,6 +20,8 @@
 // struct is a copy that is recorded afterwards, so it may keep there what the rules need.
 #pragma once
 
+#include <memory>
+
 #include "../graph/loops/speculation.hpp"
 #include "../ops/elementwise/elementwise.hpp"
 #include "../ops/describe/structural_traits.hpp"
@@ -143,5 +145,18 @@ template <class Op, class T> Tensor<T> communicate(const Op& op, const Site& at)
 {
     return Tensor<T>(communication_apply<Op, T>(communication<Op, T>, &op, nullptr, 0, at));
 }
+
+/// What the operation that begins a communication and the one that waits for it know of each other: the request, and the same of
+/// the derivatives. S is the whole.
+template <class S> struct OnItsWay {
+    MPI_Request request = MPI_REQUEST_NULL;
+    AnyTensor kept = {};  ///< a cotangent on its way
+    std::shared_ptr<S> adjoint = {}, tangent = {};
+    static std::shared_ptr<S> of(std::shared_ptr<S>& other)
+    {
+        if (!other) other = std::make_shared<S>();
+        return other;
+    }
+};
 
 }  // namespace wengert::mpi::detail

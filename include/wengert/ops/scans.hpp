@@ -1,5 +1,5 @@
-// Scans: cumsum, cumprod, cummax, logcumsumexp; trapezoid. Elements are combined one after another along the axis, as NumPy does, in that order on every
-// executor; so sums of floats are those of a plain loop.
+// Scans: cumsum, cumprod, cummax, logcumsumexp; trapezoid. Elements are combined one after another along the axis, as NumPy does, in
+// that order on every executor; so sums of floats are those of a plain loop.
 #pragma once
 
 #include "along.hpp"
@@ -224,6 +224,7 @@ Tensor<T, D> logcumsumexp(const Tensor<T, D>& x, std::int64_t axis, bool reverse
                           Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("logcumsumexp", axis, x.shape("logcumsumexp", at), at);
+    const ComposedAt line(at);
     const Tensor<T, D> most = cummax(x.detach(), axis, reverse, at);
     const Tensor<T, D> level = where(is_finite(most), most, T(0));
     const Tensor<T, D> shrinks = exp(detail::shifted(level, k, reverse ? -1 : 1, 0) - level);
@@ -243,6 +244,7 @@ Tensor<T, D> trapezoid(const Tensor<T, D>& y, double distance = 1, std::int64_t 
                        Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("trapezoid", axis, y.shape("trapezoid", at), at);
+    const ComposedAt line(at);
     return sum(detail::halves(y, k), Axes{axis}, false, at) * static_cast<T>(distance);
 }
 /// At points x, which broadcast to y: Σ (xᵢ₊₁ − xᵢ)(yᵢ + yᵢ₊₁)/2.
@@ -252,10 +254,11 @@ Tensor<T, D> trapezoid(const Tensor<T, D>& y, const std::type_identity_t<Tensor<
 {
     const std::size_t k = normalize_axis("trapezoid", axis, y.shape("trapezoid", at), at);
     const Shape& points = x.shape("trapezoid", at);
-    const bool line = points.size() == 1 && points[0] == y.shape()[k];
+    const bool vector = points.size() == 1 && points[0] == y.shape()[k];
     Shape along = Shape::filled(y.shape().size(), 1);
     along[k] = y.shape()[k];
-    const Tensor<T, D> widths = diff(line ? reshape(x, along, at) : x, axis, 1, at);
+    const ComposedAt line(at);
+    const Tensor<T, D> widths = diff(vector ? reshape(x, along, at) : x, axis, 1, at);
     return sum(widths * detail::halves(y, k), Axes{axis}, false, at);
 }
 

@@ -230,6 +230,16 @@ private:
     T old_;
 };
 
+/// What a function is composed of is recorded at the line of the function's call, or of the call that this one stands in.
+class ComposedAt {
+public:
+    explicit ComposedAt(const Site& at) : ComposedAt(Tape::current().site_override, at) {}
+
+private:
+    ComposedAt(Site& line, const Site& at) : line_(line, line.line ? line : at) {}
+    Restore<Site> line_;
+};
+
 /// Nothing is recorded while it lives: for optimizers and measurements.
 class NoGrad {
 public:

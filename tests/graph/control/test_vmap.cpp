@@ -1,9 +1,11 @@
 /// vmap: each row as the function itself has it, to the bit, in every place where functions stand.
 #include "catch.hpp"
+#include "lacks.hpp"
 
 #include <functional>
 #include <tuple>
 
+#include <wengert/random.hpp>
 #include <wengert/wengert.hpp>
 
 using namespace wengert;
@@ -37,6 +39,16 @@ template <class F> void check_rows(const F& f)
     CHECK(same(slope(rows), grad(loss)(rows)));
 }
 
+/// Of Σ f².
+template <class F> D by_hand_gradient(const F& f, const D& x)
+{
+    return by_hand([&](const D& r) { return grad([&](const D& t) { return square(f(t)); })(r); }, x);
+}
+
+struct Noisy {
+    D x;
+    Key key;
+};
 struct Pair {
     D first, second;
     double scale = 1;
@@ -105,29 +117,65 @@ TEST_CASE(
     CHECK(same(frozen(flip(rows, 0)), by_hand(f, flip(rows, 0))));
 }
 
-TEST_CASE("vmap: errors name it and the line", "[vmap]")
+TEST_CASE("vmap: what f does stays f's: writes, checkpoints, hooks, exceptions, threads", "[vmap]")
 {
-    const auto f = [](const D& a, const D& b) { return a * b; };
-    const auto refused = [](const std::function<void()>& g, const std::string& why) {
-        try {
-            g();
-            FAIL(why);
-        } catch (const ShapeError& e) {
-            INFO(e.what());
-            CHECK(std::string(e.what()).find(why) != std::string::npos);
-            CHECK(std::string(e.what()).find("test_vmap.cpp") != std::string::npos);
-        }
+    check_rows([](const D& r) {
+        D y = r * 2.0;
+        view(y, range(0, 2)) += r(2);
+        y *= r;
+        return y;
+    });
+    const auto f = [](const D& r) { return sum(sin(r) * r); };
+    const auto loss = [&](const D& x) { return sum(square(vmap(f)(x))); };
+    CHECK(same(grad(checkpoint(loss))(rows), grad(loss)(rows)));
+    int packed = 0;
+    {
+        const SavedTensorHooks counting(
+            [&](const AnyTensor& t) {
+                ++packed;
+                return t;
+            },
+            [](const AnyTensor& t) { return t; });
+        CHECK(same(grad(loss)(rows), by_hand_gradient(f, rows)));
+    }
+    CHECK(packed > 0);
+    const auto size = Tape::current().size();
+    const auto throws = [](const D& r) { return r(0).item() < 0 ? matmul(r, D{1.0}) : sum(r * r); };
+    const auto in_row_two = [&](const D& x) { return sum(vmap(throws)(x)); };
+    CHECK_THROWS_AS(grad(in_row_two)(rows), ShapeError);
+    CHECK(Tape::current().size() == size);
+    auto threads = freeze(grad(loss), {.threads = 2});
+    static_cast<void>(threads(rows));
+    CHECK(same(threads(rows + 0.25), grad(loss)(rows + 0.25)));
+}
+
+TEST_CASE("vmap: a random key is the same in every row, and a NaN has the line of f", "[vmap]")
+{
+    const auto noisy = [](const Noisy& n) { return n.x * 0.0 + normal<double>(n.key, {3}); };
+    const D noise = vmap(noisy)(Noisy{rows, Key(5)});
+    CHECK(same(noise(0), normal<double>(Key(5), {3})));
+    CHECK(same(noise(3), noise(0)));
+    const AnomalyMode anomaly;
+    const int line = __LINE__ + 1;
+    const auto f = [](const D& r) { return log(r); };
+    CHECK(lacks<NumericError>([&] { vmap(f)(rows); }, "test_vmap.cpp:" + std::to_string(line)) == "");
+}
+
+TEST_CASE("vmap: errors name it and the line of the call", "[vmap]")
+{
+    const auto refused = [](const std::function<void()>& g, const std::string& why, int line) {
+        CHECK(lacks<ShapeError>(g, why, "(test_vmap.cpp:" + std::to_string(line) + ")") == "");
     };
-    refused(
-        [&] {
-            vmap(f)(rows, D{1.0, 2.0});
-        },
-        "[vmap] shape (2) has 2 rows along axis 0 where others have 4");
-    refused(
-        [&] {
-            vmap(f, {.in_axes = {VmapOptions::whole, VmapOptions::whole}})(rows, rows);
-        },
-        "there are no rows");
-    refused([&] { vmap(f)(D(1.0), D(1.0)); }, "[vmap]");
-    refused([&] { vmap([](const D& r) { return r; }, {.in_axes = {2}})(rows); }, "[vmap]");
+    const auto f = [](const D& a, const D& b) { return a * b; };
+    const auto same_row = [](const D& r) { return r; };
+    const auto mapped = vmap(f);
+    const auto none = vmap(f, {.in_axes = {VmapOptions::whole, VmapOptions::whole}});
+    const auto beyond = vmap(same_row, {.in_axes = {2}}), many = vmap(same_row, {.in_axes = {0, 0}});
+    const D two = {1.0, 2.0}, number(1.0);
+    const std::string unequal = "[vmap] shape (2) has 2 rows along axis 0 where others have 4";
+    refused([&] { mapped(rows, two); }, unequal, __LINE__);
+    refused([&] { none(rows, rows); }, "there are no rows", __LINE__);
+    refused([&] { mapped(number, number); }, "[vmap]", __LINE__);
+    refused([&] { beyond(rows); }, "[vmap]", __LINE__);
+    refused([&] { many(rows); }, "[vmap] 2 axes for 1 arguments", __LINE__);
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../../ops/composed/arrange.hpp"
+#include "../../transforms/closure.hpp"
 #include "functions.hpp"
 
 namespace wengert {
@@ -20,47 +21,53 @@ struct VmapOptions {
 
 namespace detail {
 
-template <class T, class D>
-Tensor<T, D> axis_in_front(const Tensor<T, D>& x, std::int64_t axis, const Site& at)
-{
-    return normalize_axis("vmap", axis, x.shape("vmap", at), at) == 0 ? x : moveaxis(x, axis, 0, at);
-}
 template <class T, class D> Tensor<T, D> every_row(const Tensor<T, D>& x, std::int64_t rows, const Site& at)
 {
     Shape shape{rows};
     for (const std::int64_t n : x.shape("vmap", at)) shape.push_back(n);
     return broadcast_to(x, shape, at);
 }
+template <class T, class D>
+Tensor<T, D> axis_moved(const Tensor<T, D>& x, std::int64_t from, std::int64_t to, const Site& at)
+{
+    const Shape& shape = x.shape("vmap", at);
+    const bool there = normalize_axis("vmap", from, shape, at) == normalize_axis("vmap", to, shape, at);
+    return there ? x : moveaxis(x, from, to, at);
+}
 
-template <class F> struct Vmapped {
-    F f;
-    VmapOptions options;
-    Site at;
-
-    std::int64_t axis_of(std::size_t argument) const
-    {
-        return argument < options.in_axes.size() ? options.in_axes[argument] : 0;
-    }
-    template <class... X>
-        requires std::is_invocable_v<const F&, const Argument<X>&...>
-    auto operator()(const X&... x) const
+template <class F> class Vmapped : public Closure<Vmapped<F>> {
+public:
+    Vmapped(F f, VmapOptions options, const Site& made)
+        : Closure<Vmapped>(made), function_(std::move(f)), options_(std::move(options))
+    {}
+    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
+    template <class... X> auto at_line(const Site& at, const X&... x) const
     {
         static_assert((tree::contains_leaf<Argument<X>> || ...), "wengert: vmap: no argument has tensors");
-        const std::int64_t rows = rows_of(x...);
+        const std::int64_t rows = rows_of(at, argument(x)...);
         std::size_t next = 0;
-        const std::tuple<Argument<X>...> xs{in_front(argument(x), axis_of(next++), rows)...};
-        const auto row = [this](const std::tuple<>&, const std::tuple<Argument<X>...>& one) {
-            return std::pair(std::tuple<>(), std::apply(f, one));
+        const std::tuple<Argument<X>...> xs{in_front(argument(x), axis_of(next++), rows, at)...};
+        const auto row = [&](const std::tuple<>&, std::tuple<Argument<X>...> one) {
+            return std::pair(std::tuple<>(), apply_at(function_, at, one));
         };
         return tree::map(
-            [&]<class T, class D>(const Tensor<T, D>& y) { return moveaxis(y, 0, options.out_axis, at); },
+            [&]<class T, class D>(const Tensor<T, D>& y) { return axis_moved(y, 0, options_.out_axis, at); },
             scan(row, std::tuple<>(), xs, at).second);
     }
 
 private:
-    /// How many rows all mapped arguments have. Throws ShapeError.
-    template <class... X> std::int64_t rows_of(const X&... x) const
+    std::int64_t axis_of(std::size_t argument) const
     {
+        return argument < options_.in_axes.size() ? options_.in_axes[argument] : 0;
+    }
+    /// How many rows all mapped arguments have. Throws ShapeError.
+    template <class... X> std::int64_t rows_of(const Site& at, const X&... x) const
+    {
+        if (options_.in_axes.size() > sizeof...(X))
+            fail<ShapeError>("vmap",
+                             std::to_string(options_.in_axes.size()) + " axes for " +
+                                 std::to_string(sizeof...(X)) + " arguments",
+                             at);
         std::int64_t rows = -1;
         std::size_t next = 0;
         const auto look = [&](const auto& argument, std::int64_t axis) {
@@ -77,28 +84,32 @@ private:
                 rows = n;
             }
         };
-        (look(argument(x), axis_of(next++)), ...);
+        (look(x, axis_of(next++)), ...);
         if (rows < 0) fail<ShapeError>("vmap", "every argument is `whole`: there are no rows", at);
         return rows;
     }
-    template <class X> X in_front(const X& x, std::int64_t axis, std::int64_t rows) const
+    template <class X> X in_front(const X& x, std::int64_t axis, std::int64_t rows, const Site& at) const
     {
         return tree::map(
             [&]<class T, class D>(const Tensor<T, D>& t) {
-                return axis == VmapOptions::whole ? every_row(t, rows, at) : axis_in_front(t, axis, at);
+                return axis == VmapOptions::whole ? every_row(t, rows, at) : axis_moved(t, axis, 0, at);
             },
             x);
     }
+
+    mutable F function_;  // it may be a mutable lambda
+    VmapOptions options_;
 };
 
 }  // namespace detail
 
 /// f for each row: vmap(f)(x, …) is f(x[0], …), f(x[1], …), … stacked along a new axis. Arguments and results are tensors or any
 /// structs, tuples, vectors of them; in_axes says which axis holds the rows, `VmapOptions::whole` that an argument has none. Any
-/// transform may be inside or outside. Throws ShapeError where arguments have different numbers of rows.
+/// transform may be inside or outside. Throws ShapeError where arguments have
+/// different numbers of rows, or are fewer than in_axes.
 template <class F> auto vmap(F&& f, VmapOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::Vmapped<std::decay_t<F>>{std::forward<F>(f), std::move(options), at};
+    return detail::Vmapped<std::decay_t<F>>(std::forward<F>(f), std::move(options), at);
 }
 
 }  // namespace wengert

@@ -24,12 +24,11 @@ struct GraphCompiler {
 
 WENGERT_INLINE const GraphCompiler& graph_compiler();
 
-}  // namespace detail
-
-namespace detail {
 inline constexpr Backend tiles{
     "tile", [](const Graph& g, const PlanOptions& o) { return graph_compiler().tile(g, o); }};
-}
+
+}  // namespace detail
+
 inline constexpr Tile::operator const Backend&() const noexcept { return detail::tiles; }
 
 }  // namespace wengert

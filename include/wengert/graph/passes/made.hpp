@@ -9,34 +9,33 @@
 namespace wengert::passes::detail {
 
 /// Without derivatives: graphs that passes write only run.
+template <class Op, class Out, class... In> const Primitive* structural_call()
+{
+    return &wengert::detail::structural_of<Op, Out, In...>(std::false_type());
+}
 template <class Op> const Primitive* moving(DType d)
 {
-    return with_dtype(
-        d, []<class T>() -> const Primitive* { return &wengert::detail::structural_call<Op, T, T>; });
+    return with_dtype(d, []<class T>() { return structural_call<Op, T, T>(); });
 }
 template <class P, std::size_t n> const Primitive* computing(DType d)
 {
     return with_real(d, []<class T>() -> const Primitive* {
+        using A = xsimd::default_arch;
         if constexpr (n == 1)
-            return &wengert::detail::elementwise_call<P, T, T>;
+            return &wengert::detail::elementwise_of<P, A, T, T>(std::false_type());
         else
-            return &wengert::detail::elementwise_call<P, T, T, T>;
+            return &wengert::detail::elementwise_of<P, A, T, T, T>(std::false_type());
     });
 }
-template <class T> const Primitive* multiplying()
+/// Of two operands, not for truth values.
+template <class Op> const Primitive* of_numbers(DType d)
 {
-    if constexpr (std::is_same_v<T, bool>)
-        return nullptr;
-    else
-        return &wengert::detail::structural_call<MatMul, T, T, T>;
-}
-
-template <class T> const Primitive* adding_part()
-{
-    if constexpr (std::is_same_v<T, bool>)
-        return nullptr;
-    else
-        return &wengert::detail::structural_call<AddView<false>, T, T, T>;
+    return with_dtype(d, []<class T>() -> const Primitive* {
+        if constexpr (std::is_same_v<T, bool>)
+            return nullptr;
+        else
+            return structural_call<Op, T, T, T>();
+    });
 }
 
 /// The library's operation of that function; arithmetic and sums with products on floating-point numbers alone.

@@ -160,6 +160,7 @@ Tensor<T, D> quantile(const Tensor<T, D>& x, double q, std::int64_t axis, bool k
                          at);
     if (!(q >= 0 && q <= 1))
         fail<IndexError>("quantile", "q = " + std::to_string(q) + " is not in [0, 1]", at);
+    const ComposedAt line(at);
     const double place = q * static_cast<double>(n - 1);
     const auto low = static_cast<std::int64_t>(place), high = std::min(low + 1, n - 1);
     const double part = place - static_cast<double>(low);
@@ -218,6 +219,7 @@ Tensor<T, D> interp(const Tensor<T, D>& x, const std::type_identity_t<Tensor<T, 
                          "shapes " + to_string(sx) + " and " + to_string(sf) +
                              " of points where vectors of one length are expected",
                          at);
+    const ComposedAt line(at);
     const auto end = [&](const Tensor<T, D>& of, std::int64_t k) {
         return take(of, Tensor<std::int64_t, D>(k), 0, at);
     };

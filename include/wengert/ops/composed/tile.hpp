@@ -38,7 +38,7 @@ template <class T, class D> Tensor<T, D> tiled(const Tensor<T, D>& x, const Exte
 
 }  // namespace detail
 
-/// What `tile` is.
+/// The type of `tile`.
 struct Tile {
     template <class T, class D>
     Tensor<T, D> operator()(const Tensor<T, D>& x, const Extents& times,

@@ -126,12 +126,13 @@ inline constexpr Primitive structural_primitive = detail::make_structural<Op, Ou
 
 namespace detail {
 
-/// The same for graphs that only run: a program that does not differentiate it has no rules of it.
 template <class Op, class Out, class... In>
 inline constexpr Primitive structural_call = make_structural_call<Op, Out, In...>();
 
-/// The same, from wengert::compiled where that has it.
-template <class Op, class Out, class... In> const Primitive& structural_of() noexcept
+/// The same, from wengert::compiled where that has it. Not `differentiated`, of a graph that only runs: with headers alone a program
+/// has no rules of it.
+template <class Op, class Out, class... In, bool differentiated = true>
+const Primitive& structural_of(std::bool_constant<differentiated> = {}) noexcept
 {
     using A = xsimd::default_arch;
 #ifdef WENGERT_COMPILED
@@ -139,7 +140,10 @@ template <class Op, class Out, class... In> const Primitive& structural_of() noe
         return library_structural<Op, A, Out, In...>();
     else
 #endif
+        if constexpr (differentiated)
         return structural_primitive<Op, A, Out, In...>;
+    else
+        return structural_call<Op, Out, In...>;
 }
 
 }  // namespace detail

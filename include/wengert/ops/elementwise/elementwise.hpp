@@ -363,19 +363,23 @@ template <class P, class A, class Out, class... In> constexpr Primitive make_ele
     return p;
 }
 
-/// The same for graphs that only run.
-template <class P, class Out, class... In>
-inline constexpr Primitive elementwise_call = make_elementwise_call<P, xsimd::default_arch, Out, In...>();
+template <class P, class A, class Out, class... In>
+inline constexpr Primitive elementwise_call = make_elementwise_call<P, A, Out, In...>();
 
-/// The same, from wengert::compiled where that has it.
-template <class P, class A, class Out, class... In> const Primitive& elementwise_of() noexcept
+/// The same, from wengert::compiled where that has it. Not `differentiated`, of a graph that only runs: with headers alone a program
+/// has no rules of it.
+template <class P, class A, class Out, class... In, bool differentiated = true>
+const Primitive& elementwise_of(std::bool_constant<differentiated> = {}) noexcept
 {
 #ifdef WENGERT_COMPILED
     if constexpr (is_library_elementwise<P>(List<Out>(), List<In...>()))
         return library_elementwise<P, A, Out, In...>();
     else
 #endif
+        if constexpr (differentiated)
         return elementwise_primitive<P, A, Out, In...>;
+    else
+        return elementwise_call<P, A, Out, In...>;
 }
 
 }  // namespace detail

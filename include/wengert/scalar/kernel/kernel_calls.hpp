@@ -210,8 +210,7 @@ private:
     std::vector<Tensor<T>> run_paths(const std::shared_ptr<const Path>& paths,
                                      const std::vector<Tensor<T>>& in, const Shape& shape, const Site& at)
     {
-        Site& line = Tape::current().site_override;  // operations on arrays are the call's
-        const Restore<Site> user(line, line.line ? line : at);
+        const ComposedAt line(at);
         if constexpr (compiles)
             if (!recorder()) return graphs_of(paths)(in, at);
         return PathsOnTensors<T>(in, shape).run(*paths);

@@ -171,8 +171,11 @@ template <class T, std::size_t N> struct Computed<Tangents<T, N>> {
 
 template <class N> void provide_slopes_of()
 {
-    SpecialSlopes<N>::of_order.store(slope_of_order<N>, std::memory_order_relaxed);
-    SpecialSlopes<N>::elliptic.store(ellint_slopes<N>, std::memory_order_relaxed);
+    auto& mine = provided_slopes[slopes_number<N>];
+    mine[0].store(reinterpret_cast<void (*)()>(SlopeOfOrder<N>(slope_of_order<N>)),
+                  std::memory_order_relaxed);
+    mine[1].store(reinterpret_cast<void (*)()>(EllipticSlopes<N>(ellint_slopes<N>)),
+                  std::memory_order_relaxed);
 }
 /// A template, so that programs that call special functions compile their rules, and nobody else does.
 template <class> void provide_special_slopes()

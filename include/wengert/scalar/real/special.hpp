@@ -22,13 +22,28 @@ template <class N> double plain_of(const N& x)
     else
         return plain_of(x.plain());
 }
-/// The long ones of the rules of special functions. A program has them once it calls such a function: the sweep finds them here.
-template <class N> struct SpecialSlopes {
-    using OfOrder = N (*)(ScalarOp op, const N& order, const N& x);
-    using Elliptic = std::array<N, 2> (*)(const N& k, const N& phi);
-    static inline std::atomic<OfOrder> of_order = nullptr;
-    static inline std::atomic<Elliptic> elliptic = nullptr;
-};
+/// Which numbers find the long rules of special functions here, as the sweep does, which every program of scalar code compiles: a
+/// program has these rules once it calls such a function. −1 for all others.
+template <class N> inline constexpr int slopes_number = -1;
+template <> inline constexpr int slopes_number<double> = 0;
+template <> inline constexpr int slopes_number<Real<double>> = 1;
+template <> inline constexpr int slopes_number<Tangents<double, 1>> = 2;
+
+/// The rules by order and the elliptic ones. All shared objects of a program have the same, as one may sweep what another has
+/// recorded. So they are erased: a variable whose type names one of ours may be hidden with that.
+inline constinit std::atomic<void (*)()> provided_slopes[3][2] __attribute__((visibility("default"))) = {};
+
+template <class N> using SlopeOfOrder = N (*)(ScalarOp op, const N& order, const N& x);
+template <class N> using EllipticSlopes = std::array<N, 2> (*)(const N& k, const N& phi);
+
+/// Throws TapeError where shared objects were built to share nothing.
+template <class Slopes> Slopes provided(const std::atomic<void (*)()>& slopes)
+{
+    if (void (*const f)() = slopes.load(std::memory_order_relaxed)) [[likely]]
+        return reinterpret_cast<Slopes>(f);
+    fail<TapeError>("backward",
+                    "the derivative of a special function is in another shared object, which hides it", {});
+}
 /// For the numbers of the sweep: scalar/real/directions.hpp has the body.
 template <class = void> void provide_special_slopes();
 
@@ -131,23 +146,17 @@ template <class N> std::array<N, 2> ellint_slopes(const N&, const N&) { return {
 
 namespace detail {
 
-/// The same rules by way of SpecialSlopes for the numbers of the sweep, which every program of scalar code compiles.
-template <class N> inline constexpr bool slopes_are_provided = false;
-template <> inline constexpr bool slopes_are_provided<double> = true;
-template <> inline constexpr bool slopes_are_provided<Real<double>> = true;
-template <> inline constexpr bool slopes_are_provided<Tangents<double, 1>> = true;
-
 template <class N> N special_slope(ScalarOp op, const N& order, const N& x)
 {
-    if constexpr (slopes_are_provided<N>)
-        return SpecialSlopes<N>::of_order.load(std::memory_order_relaxed)(op, order, x);
+    if constexpr (constexpr int k = slopes_number<N>; k >= 0)
+        return provided<SlopeOfOrder<N>>(provided_slopes[k][0])(op, order, x);
     else
         return slope_of_order(op, order, x);
 }
 template <class N> std::array<N, 2> elliptic_slopes(const N& k, const N& phi)
 {
-    if constexpr (slopes_are_provided<N>)
-        return SpecialSlopes<N>::elliptic.load(std::memory_order_relaxed)(k, phi);
+    if constexpr (constexpr int i = slopes_number<N>; i >= 0)
+        return provided<EllipticSlopes<N>>(provided_slopes[i][1])(k, phi);
     else
         return ellint_slopes(k, phi);
 }

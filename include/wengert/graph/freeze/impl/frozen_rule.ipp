@@ -25,8 +25,7 @@ WENGERT_INLINE bool communicates_under_transforms(FrozenCore& core, const Frozen
     if (!levels_of_transforms(Tape::current()) || std::none_of(e.paths.begin(), e.paths.end(), communicates))
         return false;
     core.reason = "it communicates and was called under a transform, which sweeps every communication by "
-                  "itself: it ran eagerly (freeze "
-                  "the gradient: freeze(grad(f)))";
+                  "itself: it ran eagerly (freeze the gradient: freeze(grad(f)))";
     return true;
 }
 

@@ -16,9 +16,9 @@ WENGERT_INLINE LoopReaders::LoopReaders(const Graph& g) : read(g.size())
         const GraphNode& n = g.node(v);
         if (const LoopParameters* l = loop_parameters(n); l && (!l->effects || l->communicates))
             for (const auto& r : l->results) read[v].push_back(!r.wanted());
+        // the last operand of what has effects is the one before it, and is not read
         const bool in_order = n.primitive && n.primitive->effects && !n.inputs.empty();
-        for (ValueId i :
-             n.inputs)  // the last operand of what has effects is the one before it, and is not read
+        for (ValueId i : n.inputs)
             if (!read[i].empty() && !(in_order && i == n.inputs.back())) look(g, n, i);
     }
     for (ValueId v : g.outputs()) read[v].clear();

@@ -20,10 +20,10 @@ WENGERT_INLINE const Primitive& primitive_of(Fn fn, DType d)
     case Fn::broadcast_to: p = moving<BroadcastTo>(d); break;
     case Fn::select: p = moving<Select>(d); break;
     case Fn::embed: p = moving<Embed>(d); break;
-    case Fn::add_part: with_dtype(d, [&]<class T>() { p = adding_part<T>(); }); break;
-    case Fn::product: with_dtype(d, [&]<class T>() { p = multiplying<T>(); }); break;
+    case Fn::add_part: p = of_numbers<AddView<false>>(d); break;
+    case Fn::product: p = of_numbers<MatMul>(d); break;
     case Fn::product_sum:
-        with_real(d, [&]<class T>() { p = &wengert::detail::structural_call<Gemm, T, T, T, T, T>; });
+        p = with_real(d, []<class T>() { return structural_call<Gemm, T, T, T, T, T>(); });
         break;
     default: break;
     }

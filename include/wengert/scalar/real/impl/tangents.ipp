@@ -29,10 +29,11 @@ N tangent_along(const Chunk& of, const ScalarEntry& e, std::uint32_t index, std:
     const N g = of.dot(operand);
     N sum{};
     if (is_passive_zero(g)) return sum;
-    const bool guarded = is_real<N> && of.guarded();  // a double of 0 has been passed over
     const auto add = [&](std::uint32_t k, N r) __attribute__((always_inline))
     {
-        if (k != operand || (guarded && is_zero_by_rule(plain_of(g), 0.0, plain_of(r)))) return;
+        if (k != operand) return;
+        if constexpr (is_real<N>)  // a double of 0 has been passed over
+            if (of.guarded() && is_zero_by_rule(g.plain(), 0.0, r.plain())) return;
         sum += r;
     };
     pull(
@@ -61,7 +62,6 @@ struct PlainTangents {
         return at < 0 ? 0.0 : dots[static_cast<std::size_t>(at)].value;
     }
     double value(std::uint32_t k) const noexcept { return entries[k].value; }
-    bool guarded() const noexcept { return true; }
 };
 
 /// From entry i on, as long as no level below depends on any; gives the first one that is left.
