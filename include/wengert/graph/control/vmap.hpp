@@ -45,8 +45,9 @@ public:
     {
         static_assert((tree::contains_leaf<Argument<X>> || ...), "wengert: vmap: no argument has tensors");
         const std::int64_t rows = rows_of(at, argument(x)...);
-        std::size_t next = 0;
-        const std::tuple<Argument<X>...> xs{in_front(argument(x), axis_of(next++), rows, at)...};
+        const auto xs = [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return std::tuple<Argument<X>...>(in_front(argument(x), axis_of(k), rows, at)...);
+        }(std::index_sequence_for<X...>());
         const auto row = [&](const std::tuple<>&, std::tuple<Argument<X>...> one) {
             return std::pair(std::tuple<>(), apply_at(function_, at, one));
         };
