@@ -8,8 +8,20 @@ namespace wengert {
 
 namespace detail {
 
+/// Whether pack takes arrays of any dtype. One that takes none would be called for no value, in silence.
+template <class P> constexpr bool packs_some_dtype()
+{
+    return []<class... T>(std::type_identity<T>...) {
+        return (std::is_invocable_v<P&, const Tensor<T>&> || ...);
+    }(std::type_identity<float>(), std::type_identity<double>(), std::type_identity<std::int32_t>(),
+           std::type_identity<std::int64_t>(), std::type_identity<bool>());
+}
+
 /// pack and unpack for those dtypes that they accept; the packed thing is whatever pack returns.
 template <class P, class U> class FunctionHooks : public SavedHooks {
+    static_assert(packs_some_dtype<P>(),
+                  "wengert: pack of SavedTensorHooks takes a Tensor<T> of some dtype T, or auto");
+
 public:
     FunctionHooks(P pack, U unpack) : pack_(std::move(pack)), unpack_(std::move(unpack)) {}
     std::shared_ptr<void> pack(const Ref<Block>& b) override

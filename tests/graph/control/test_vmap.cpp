@@ -131,11 +131,11 @@ TEST_CASE("vmap: what f does stays f's: writes, checkpoints, hooks, exceptions, 
     int packed = 0;
     {
         const SavedTensorHooks counting(
-            [&](const AnyTensor& t) {
+            [&](const D& t) {
                 ++packed;
                 return t;
             },
-            [](const AnyTensor& t) { return t; });
+            [](const D& t) { return t; });
         CHECK(same(grad(loss)(rows), by_hand_gradient(f, rows)));
     }
     CHECK(packed > 0);
