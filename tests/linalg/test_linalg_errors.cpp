@@ -108,6 +108,35 @@ TEST_CASE("linalg: singular and indefinite matrices")
                               [&] { la::lu(dependent); });
 }
 
+TEST_CASE("linalg: a derivative that does not exist has the line of the function, eager and frozen")
+{
+    const int line = __LINE__ + 1;
+    const auto f = [](const D& x) { return sum(la::eigh(x).second * D{{1.0, 2.0}, {3.0, 4.0}}); };
+    const D distinct = {{2.0, 0.5}, {0.5, 1.0}}, equal = {{2.0, 0.0}, {0.0, 2.0}};
+    const auto said = [&](const auto& g) {
+        try {
+            g();
+        } catch (const wg::NumericError& e) {
+            return std::string(e.what());
+        }
+        return std::string("nothing was thrown");
+    };
+    const std::string at = "(test_linalg_errors.cpp:" + std::to_string(line) + ")";
+    auto of_gradient = wg::freeze(wg::grad(f));
+    auto frozen = wg::freeze(f);
+    of_gradient(distinct);
+    wg::grad(frozen)(distinct);
+    wg::jvp(frozen, distinct, distinct);
+    for (const std::string& text :
+         {said([&] { wg::grad(f)(equal); }), said([&] { wg::jvp(f, equal, distinct); }),
+          said([&] { of_gradient(equal); }), said([&] { wg::grad(frozen)(equal); }),
+          said([&] { wg::jvp(frozen, equal, distinct); })}) {
+        INFO(text);
+        CHECK(text.find("eigenvalues 0 and 1, 2 and 2") != std::string::npos);
+        CHECK(text.find(at) != std::string::npos);
+    }
+}
+
 TEST_CASE("linalg: badly scaled matrices are not singular")
 {
     const D scaled{{1e-200, 2e-200}, {3e150, 4e150}};

@@ -44,7 +44,9 @@ template <class F>
 std::vector<AnyTensor> push_by_running(const F& f, const std::vector<AnyTensor>& inputs,
                                        const AnyTensor* tangents, std::string_view name, const Site& at)
 {
-    const LevelScope scope(Tape::current(), true);
+    Tape& tape = Tape::current();
+    const Restore<Site> site(tape.site_override, Site{});  // errors inside name the lines of f
+    const LevelScope scope(tape, true);
     std::vector<AnyTensor> variables = inputs, out;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!tangents[i].value) continue;

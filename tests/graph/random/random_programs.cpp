@@ -22,7 +22,8 @@ constexpr const char* names[] = {
     "while_loop", "inner_gradient", "inner_jvp", "inner_frozen", "custom", "draw", "load", "store", "recorded_scan",
     "recorded_while", "recorded_cond", "recorded_snapshots", "checkpointed", "checkpointed_loop", "preaccumulated", "fresh",
     "ruled", "hidden", "frozen_inside", "listed", "equal_branches", "twin_loops", "complete_scan", "sliced_scan",
-    "checkpointed_control", "cell", "edges", "row_products", "scattered", "counted"};
+    "checkpointed_control", "mapped", "cell", "edges", "row_products", "scattered", "counted", "arranged", "ordered",
+    "solved"};
 constexpr const char* modes[] = {"forward", "gradient", "value_and_gradient", "second", "jvp", "hvp", "frozen_gradient",
     "frozen_jvp", "frozen_hvp"};
 // clang-format on
@@ -35,8 +36,7 @@ bool has_body(Op op)
            op == Op::inner_jvp || op == Op::inner_frozen || op == Op::recorded_scan ||
            op == Op::recorded_while || op == Op::recorded_cond || op == Op::recorded_snapshots ||
            op == Op::checkpointed || op == Op::checkpointed_loop || op == Op::preaccumulated ||
-           op == Op::hidden || op == Op::frozen_inside ||
-           (op >= Op::equal_branches && op <= Op::checkpointed_control);
+           op == Op::hidden || op == Op::frozen_inside || (op >= Op::equal_branches && op <= Op::mapped);
 }
 bool has_other(Op op) { return op == Op::branch || op == Op::recorded_cond; }
 
@@ -48,7 +48,7 @@ Op random_op(Random& r)
                                static_cast<int>(r.below(static_cast<unsigned>(static_cast<int>(last) -
                                                                               static_cast<int>(first) + 1))));
     };
-    const unsigned k = r.below(130);
+    const unsigned k = r.below(135);
     if (k < 15) return Op::listed;
     if (k < 22) return one_of(Op::negative, Op::silu);
     if (k < 26) return Op::tanh;
@@ -59,8 +59,8 @@ Op random_op(Random& r)
     if (k < 85) return r.chance(50) ? Op::load : Op::store;
     if (k < 102) return one_of(Op::writer, Op::frozen_inside);
     if (k < 112) return Op::cell;
-    if (k < 124) return one_of(Op::equal_branches, Op::checkpointed_control);
-    return one_of(Op::edges, Op::counted);
+    if (k < 126) return one_of(Op::equal_branches, Op::mapped);
+    return one_of(Op::edges, Op::solved);
 }
 
 class Generator {

@@ -147,7 +147,8 @@ inline bool reorders_products(const Program& p)
     const bool twice = p.mode == Mode::second || p.mode == Mode::hvp ||
                        (p.mode != Mode::forward && holds(p.body, is_inner_derivative));
     const auto is_product = [](Op op) {
-        return (op >= Op::matmul && op <= Op::dot) || op == Op::row_products;
+        return (op >= Op::matmul && op <= Op::dot) || op == Op::row_products || op == Op::arranged ||
+               op == Op::solved;
     };
     return twice && holds(p.body, is_product);
 }

@@ -350,6 +350,7 @@ private:
         if (i.op <= Op::minimum) return binary(i.op, a, beside(b, a), i.p[0]);
         if (i.op >= Op::sum && i.op <= Op::logsumexp) return reduction(i.op, a, i.p[0], i.p[1]);
         if (i.op == Op::listed) return listed(i, a, b);
+        if (i.op == Op::mapped || i.op > Op::counted) return arrays(i, Tensor<T>(a), Tensor<T>(b));
         if (i.op > Op::listed) return newer(i, Tensor<T>(a), Tensor<T>(b));
         if (i.op >= Op::writer) return control(i, a, b);
         if (i.op >= Op::reshape) return structure(i, a, b);
@@ -591,6 +592,13 @@ private:
     static Tensor<T> scattered(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
     static Tensor<T> counted(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
 
+    // random_programs_arrays.hpp
+    Tensor<T> arrays(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    Tensor<T> mapped(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    static Tensor<T> ordered(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    static Tensor<T> arranged(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    static Tensor<T> solved(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+
     const Program& program_;
     const List<T>& constants_;
     List<T>* live_;
@@ -731,3 +739,5 @@ Tensor<T> Machine<T>::control(const Instruction& i, const Tensor<T>& a_now, cons
 #include "graph/random/random_programs_words.hpp"
 
 #include "graph/random/random_programs_newer.hpp"
+
+#include "graph/random/random_programs_arrays.hpp"
