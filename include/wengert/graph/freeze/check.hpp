@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../../array/layout.hpp"
+#include "../ir/guard_check.hpp"
 #include "../ir/trace.hpp"
 #include "frozen.hpp"
 #include "../loops/loop.hpp"
@@ -60,7 +61,7 @@ inline std::string trace_difference(const Graph& then, const Graph& now)
             return "the function did something else than when it was traced, without a tensor's value "
                    "having decided that: " +
                    described(a) + " was then, " + described(b) + " is now";
-        if (a.constant && !same_elements(*a.constant, *b.constant))
+        if (a.constant && !meets(*b.constant, *a.constant))
             return "a tensor made of plain C++ data, an operand of " + described(first_use(then, v)) +
                    ", holds other elements than when it was traced";
     }
@@ -75,7 +76,7 @@ inline std::string trace_difference(const Graph& then, const Graph& now)
 inline bool same_trace(const Graph& a, const Graph& b)
 {
     const auto same_guard = [](const Guard& x, const Guard& y) {
-        return x.value == y.value && same_elements(*x.expected, *y.expected);
+        return x.value == y.value && meets(*x.expected, *y.expected);
     };
     return trace_difference(a, b).empty() &&
            std::equal(a.guards().begin(), a.guards().end(), b.guards().begin(), b.guards().end(), same_guard);
