@@ -28,7 +28,7 @@ void refuse_writers(const Primitive& p, const AnyTensor* const* in, std::size_t 
 Block* seen_as(const Tape& tape, const AnyTensor& x);
 
 /// What the derivatives of the dependent inputs read, and no more.
-std::uint8_t needed(const Primitive& p, const AnyTensor* const* in, std::uint64_t mask);
+std::uint8_t needed(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::uint64_t mask);
 
 /// A node that holds what its derivative will need and nothing else.
 Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,

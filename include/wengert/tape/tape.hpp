@@ -148,6 +148,19 @@ public:
     {
         if (extension) extension->changed(*extension);
     }
+    /// Does n depend on that level? A number of a level is used again, and nodes from before its beginning may bear that of an
+    /// earlier one: what a checkpoint has captured does, while it runs again.
+    bool is_of(const Node& n, std::size_t level) const noexcept
+    {
+        return (n.mask & bit(level)) && n.sequence >= levels_[level].start;
+    }
+    /// On any of these?
+    bool depends(const Node& n, std::uint64_t levels) const noexcept
+    {
+        for (std::uint64_t rest = n.mask & levels; rest; rest &= rest - 1)
+            if (is_of(n, static_cast<std::size_t>(std::countr_zero(rest)))) return true;
+        return false;
+    }
     static constexpr std::uint64_t bit(std::size_t level) { return std::uint64_t{1} << level; }
     static constexpr std::uint64_t below(std::size_t level) { return bit(level) - 1; }
 

@@ -103,8 +103,8 @@ Tensor<T, D> lift(const Tensor<T, D>& x, std::size_t level, std::string_view tra
 template <class T, class D> Tensor<T, D> lower(const Tensor<T, D>& x, std::size_t level, const Site& at)
 {
     const AnyTensor& any = x.any();
-    if (!any.node || !(any.node->mask & Tape::bit(level))) return x;
     Tape& tape = Tape::current();
+    if (!any.node || !tape.is_of(*any.node, level)) return x;
     const Restore<int> lowered(tape.lowered, tape.lowered + 1);
     const AnyTensor* in[] = {&any};
     const std::uint64_t outer = tape.dependence(in, 1, "identity", at);
@@ -133,7 +133,7 @@ void report_lost(const Tape& tape, std::size_t level, std::string_view transform
         [&]<class T, class D>(const Tensor<T, D>& t) {
             if constexpr (is_differentiable<T>) {
                 if (!t.defined()) return;
-                depends = depends || (t.any().node && (t.any().node->mask & Tape::bit(level)));
+                depends = depends || (t.any().node && tape.is_of(*t.any().node, level));
                 zero = zero && is_zero(t);
             }
         },

@@ -87,7 +87,7 @@ private:
         report_lost(tape, scope.level(), "preaccumulate", at, y);
         each_tensor(
             [&](AnyTensor& t) {
-                const bool ours = t.node && (t.node->mask & Tape::bit(scope.level()));
+                const bool ours = t.node && tape.is_of(*t.node, scope.level());
                 rule.jacobians.push_back(ours ? jacobian_of(tape, scope, t, variables)
                                               : std::vector<AnyTensor>(variables.size()));
                 if (ours) t.node = {};

@@ -76,3 +76,22 @@ TEST_CASE("what is computed again is kept apart however often that has been done
     CHECK(merged == 0);
     CHECK(wg::recorder()->segment == 0);
 }
+
+TEST_CASE("a loop in a checkpoint whose body has a gradient of its own, at second order")
+{
+    const auto total = [](const D& t) { return sum(sin(t) + t * 0.25); };
+    const auto loop = [&](const D& start, const D& b) {
+        const auto step = [&](const D&) {
+            const D y = tanh(wg::grad([&](const D& z) { return total(z * b); })(b));
+            return std::pair(y, sum(y) * 0.5);
+        };
+        const auto [state, each] = wg::scan(step, start, std::int64_t(2));
+        return state + sum(each);
+    };
+    const auto loss = [&](const D& x) {
+        return total(wg::checkpoint([&loop, x](const D& y) { return loop(y, x); })(x));
+    };
+    const auto second = wg::grad([&](const D& x) { return total(wg::grad(loss)(x)); });
+    for (const D& x : {D(0.3), D{0.3}, D{0.3, -0.5}})
+        CHECK(allclose(wg::freeze(second)(x), second(x), 1e-14));
+}

@@ -96,13 +96,13 @@ WENGERT_INLINE Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTens
     if (reverse)
         for (std::size_t i = 0; i < n; ++i) {
             Node* source = in[i]->node.get();
-            if (source && (source->mask & mask)) {
+            const bool depends = source && tape.depends(*source, mask);
+            if (depends) {
                 retain(source);
                 node->inputs[i] = source;
             }
             if (saves >> std::min<std::size_t>(i, 7) & 1) {
-                const bool outside = source && !(source->mask & mask);
-                Block* const b = outside ? seen_as(tape, *in[i]) : in[i]->value.get();
+                Block* const b = source && !depends ? seen_as(tape, *in[i]) : in[i]->value.get();
                 retain(b);
                 node->saved()[i] = b;
             }
@@ -110,11 +110,13 @@ WENGERT_INLINE Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTens
     return node;
 }
 
-WENGERT_INLINE std::uint8_t needed(const Primitive& p, const AnyTensor* const* in, std::uint64_t mask)
+WENGERT_INLINE std::uint8_t needed(const Tape& tape, const Primitive& p, const AnyTensor* const* in,
+                                   std::uint64_t mask)
 {
     unsigned uses = 0;
     for (std::size_t i = 0; i < p.arity; ++i)
-        if (const Node* source = in[i]->node.get(); source && (source->mask & mask)) uses |= p.pull[i].uses;
+        if (const Node* source = in[i]->node.get(); source && tape.depends(*source, mask))
+            uses |= p.pull[i].uses;
     return static_cast<std::uint8_t>(uses);
 }
 
@@ -264,7 +266,7 @@ inline const Block* dying_operand(const Tape& tape, const Primitive& p, const An
                                   std::uint64_t mask, unsigned temporaries)
 {
     if (tape.anomaly || tape.save_all || recorder() || (mask & tape.forward_levels)) return nullptr;
-    const unsigned free = unread(p, in, temporaries, mask && p.differentiable ? needed(p, in, mask) : 0U);
+    const unsigned free = unread(p, in, temporaries, mask && p.differentiable ? needed(tape, p, in, mask) : 0U);
     for (std::size_t i = 0; i < p.arity; ++i)
         if (free >> i & 1) {
             const Block& b = *in[i]->value;
@@ -296,7 +298,7 @@ inline Ref<Node> make_small_node(Tape& tape, const Primitive& p, const AnyTensor
     node->mask = mask;
     node->shape.copy_inline(out.shape);
     for (std::size_t i = 0; i < n; ++i) {
-        if (Node* source = in[i]->node.get(); source && (source->mask & mask)) {
+        if (Node* source = in[i]->node.get(); source && tape.depends(*source, mask)) {
             retain(source);
             node->inline_input[i] = source;
         }
@@ -325,7 +327,7 @@ inline AnyTensor apply_small(Tape& tape, Thread& t, const Primitive& p, const An
                              std::uint64_t mask, const Site& at, unsigned temporaries)
 {
     const Block &a = *in[0]->value, &b = *in[p.arity - 1U]->value;
-    const unsigned saves = mask ? needed(p, in, mask) : 0U;
+    const unsigned saves = mask ? needed(tape, p, in, mask) : 0U;
     Block* const dying =
         temporaries ? small_dying_operand(p, in, unread(p, in, temporaries, saves)) : nullptr;
     AnyTensor out{dying ? Ref<Block>(dying) : make_small_block(t, p.dtype, a.shape, a.count), {}};
@@ -362,7 +364,7 @@ WENGERT_INLINE AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* 
         note(t.recorder, p, nullptr, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (mask == 0 || !p.differentiable) return out;
     detail::refuse_writers(p, in, n, at);
-    const std::uint8_t saves = detail::needed(p, in, mask);
+    const std::uint8_t saves = detail::needed(tape, p, in, mask);
     out.node = detail::make_node(tape, p, in, n, *out.value, mask, saves, at);
     detail::complete(tape, p, nullptr, in, n, out, mask, saves >> n & 1);
     return out;
@@ -382,7 +384,7 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
         note(r, p, op, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (mask == 0 || !p.differentiable) return out;
     detail::refuse_writers(p, in, n, at);
-    const unsigned saves = p.arity ? detail::needed(p, in, mask) : p.saves;
+    const unsigned saves = p.arity ? detail::needed(tape, p, in, mask) : p.saves;
     out.node = detail::make_node(tape, p, in, n, *out.value, mask, static_cast<std::uint8_t>(saves), at);
     if (out.node->input_count) {
         memory::inject_failure();

@@ -121,9 +121,12 @@ WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, c
     // The rules of an inner transform run as kernels where nothing is recorded, and as tensors with literals of their own
     // where it is; what they read of the function has been an operand before.
     const bool in_rule = Tape::current().in_rule;
-    for (std::size_t i = 0; i < n && !in_rule; ++i)
-        if (in[i]->run < run_ && !(p.effects && i + 1 == n && in[i] == effect.get()))  // an order is no value
-            take(*in[i], p.name, at);
+    for (std::size_t i = 0; i < n && !in_rule; ++i) {
+        const bool is_order = p.effects && i + 1 == n && in[i] == effect.get();  // no value
+        // A loop may be given one value several times: as often as there are levels that it depends on.
+        const auto is_same = [&](const Block* b) { return &unaliased(*b) == &unaliased(*in[i]); };
+        if (in[i]->run < run_ && !is_order && std::none_of(in, in + i, is_same)) take(*in[i], p.name, at);
+    }
     MaskRecorder::operation(p, op, in, n, out, at);
     out.run = run_;
 }
