@@ -258,6 +258,9 @@ def collect(folder, beside):
               columns=["what", "operations", "plain", "record", "sweep", "bytes", "peer: record", "sweep", "bytes", "time, ratio",
                        "bytes, ratio"],
               rows=[[part.strip() for part in line.split("|")] for line in peers.read_text().splitlines() if line.count("|") == 10])
+        store("scalar_second", f"The same run: nanoseconds an operation of `Real`, by `hvp` and by a nested type of {peer}",
+              columns=["what", "gradient", "`hvp`", "`hvp`, gradients", "peer: `hvp`", "time, ratio"],
+              rows=[[part.strip() for part in line.split("|")] for line in peers.read_text().splitlines() if line.count("|") == 5])
     ranks = folder / "mpi.txt"
     if ranks.exists():
         version = output("mpirun", "--version").splitlines()[:1]
