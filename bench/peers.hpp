@@ -160,6 +160,15 @@ bool agrees_with_differences(const F& f, const std::vector<double>& x, const std
     return std::abs(along - difference) <= 1e-5 * size;
 }
 
+/// The same code by kernels, on so many times the numbers.
+struct ByKernel {
+    double times = 0;
+    std::function<std::vector<double>()> gradient = {}, expected = {};
+};
+ByKernel market_by_kernel(std::size_t paths);
+ByKernel kinetics_by_kernel(std::size_t reactors, int steps);
+ByKernel euler_by_kernel(std::size_t squares, int steps);
+
 inline bool differs(const char* what, const char* from)
 {
     std::printf("%s: differs from %s\n", what, from);
@@ -168,22 +177,25 @@ inline bool differs(const char* what, const char* from)
 
 template <class F> bool first_order(const char* what, const F& f, const std::vector<double>& x, int samples)
 {
-    double plain = 1e30, worth = 0, operations = 0;
+    double plain = 1e30, worth = 0, by_grad = 1e30, operations = 0;
     Cost real, other;
+    const std::vector<Real> reals(x.begin(), x.end());
     for (int i = 0; i < samples; ++i) {
         plain = std::min(plain, time_of([&] { worth += f(x); }));
         real.keep_least(gradient_by_real(f, x, operations));
+        by_grad = std::min(by_grad, time_of([&] { worth += wengert::grad(f)(reals)[0].value(); }));
         other.keep_least(gradient_by_peer(f, x));
     }
     const auto of_operation = [&](double seconds) { return seconds * 1e9 / operations; };
-    std::printf("%s | %.0f | %.2f | %.2f | %.2f | %.1f | ", what, operations, of_operation(plain),
-                of_operation(real.record), of_operation(real.sweep), real.bytes / operations);
+    std::printf("%s | %.0f | %.2f | %.2f | %.2f | %.2f | %.1f | ", what, operations, of_operation(plain),
+                of_operation(real.record), of_operation(real.sweep), of_operation(by_grad),
+                real.bytes / operations);
     if (other.is_there())
-        std::printf("%.2f | %.2f | %.1f | %.2f | %.2f\n", of_operation(other.record),
+        std::printf("%.2f | %.2f | %.1f | %.2f | %.2f | %.2f\n", of_operation(other.record),
                     of_operation(other.sweep), other.bytes / operations, real.seconds() / other.seconds(),
-                    real.bytes / other.bytes);
+                    by_grad / other.seconds(), real.bytes / other.bytes);
     else
-        std::printf("– | – | – | – | –\n");
+        std::printf("– | – | – | – | – | –\n");
     std::fflush(stdout);
     if (worth == 0 || !agrees_with_differences(f, x, real.result)) return differs(what, "differences");
     const bool same = !other.is_there() || distance(real.result, other.result) < 1e-9;
@@ -217,17 +229,47 @@ template <class F> bool second_order(const char* what, const F& f, const std::ve
     return same || differs(what, "the peer, second order");
 }
 
+template <class F>
+bool with_kernel(const char* what, const F& f, const std::vector<double>& x, int samples, const ByKernel& k)
+{
+    double plain = 1e30, worth = 0, took = 1e30, operations = 0;
+    Cost real, other;
+    std::vector<double> result;
+    const double first = seconds_of([&] { result = k.gradient(); }, 1);  // a compiler is another process
+    for (int i = 0; i < 2; ++i) result = k.gradient();                   // what is made of the first calls
+    for (int i = 0; i < samples; ++i) {
+        plain = std::min(plain, time_of([&] { worth += f(x); }));
+        took = std::min(took, time_of([&] { result = k.gradient(); }));
+        real.keep_least(gradient_by_real(f, x, operations));
+        other.keep_least(gradient_by_peer(f, x));
+    }
+    const auto of_operation = [&](double seconds) { return seconds * 1e9 / operations; };
+    std::printf("%s | %.2f | %.2f | %.2f | ", what, of_operation(plain), of_operation(real.seconds()),
+                of_operation(took / k.times));
+    if (other.is_there())
+        std::printf("%.2f | %.2f", of_operation(other.seconds()), took / k.times / other.seconds());
+    else
+        std::printf("– | –");
+    std::printf(" | %.1f\n", first);
+    std::fflush(stdout);
+    return (worth != 0 && distance(result, k.expected()) < 1e-8) || differs(what, "its kernel");
+}
+
 /// What runs each code: f by any number type, at x; `weight` times the samples.
 class Codes {
 public:
     explicit Codes(std::string only) : only_(std::move(only)) {}
 
     template <class F>
-    void add(const char* name, const char* what, const F& f, const std::vector<double>& x, double weight)
+    void add(const char* name, const char* what, const F& f, const std::vector<double>& x, double weight,
+             const ByKernel& kernel = {})
     {
         if (!only_.empty() && only_ != name) return;
         first_.push_back([=](int samples) { return first_order(what, f, x, count(samples, weight)); });
         second_.push_back([=](int samples) { return second_order(what, f, x, count(samples, weight / 4)); });
+        if (kernel.times > 0)
+            kernels_.push_back(
+                [=](int samples) { return with_kernel(what, f, x, count(samples, 0.2), kernel); });
     }
     bool run(int samples) const
     {
@@ -235,13 +277,15 @@ public:
         for (const auto& f : first_) right &= f(samples);
         std::printf("second order\n");
         for (const auto& f : second_) right &= f(samples);
+        std::printf("kernels\n");
+        for (const auto& f : kernels_) right &= f(samples);
         return right;
     }
 
 private:
     static int count(int samples, double weight) { return std::max(1, static_cast<int>(samples * weight)); }
     std::string only_;
-    std::vector<std::function<bool(int)>> first_, second_;
+    std::vector<std::function<bool(int)>> first_, second_, kernels_;
 };
 
 void add_market(Codes&);

@@ -64,11 +64,11 @@ template <class Number> Number wave_speed(const Number& lambda, const Number& so
 }
 
 /// Through an edge, out of a into b, times its length.
-template <class Number>
-Gas<Number> roe_flux(const Gas<Number>& a, const Gas<Number>& b, double edge_x, double edge_y)
+template <class Number, class Length>
+Gas<Number> roe_flux(const Gas<Number>& a, const Gas<Number>& b, const Length& edge_x, const Length& edge_y)
 {
     using std::sqrt;
-    const double length = sqrt(edge_x * edge_x + edge_y * edge_y), nx = edge_x / length, ny = edge_y / length;
+    const Length length = sqrt(edge_x * edge_x + edge_y * edge_y), nx = edge_x / length, ny = edge_y / length;
     const Number ua = a[1] / a[0], va = a[2] / a[0], pa = pressure_of(a), ha = (a[3] + pa) / a[0];
     const Number ub = b[1] / b[0], vb = b[2] / b[0], pb = pressure_of(b), hb = (b[3] + pb) / b[0];
     const Number na = ua * nx + va * ny, nb = ub * nx + vb * ny;

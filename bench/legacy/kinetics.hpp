@@ -40,9 +40,8 @@ template <class Number, std::size_t n> void solve_in_place(Number (&a)[n][n], Nu
 }
 
 /// y after a step h: y − y₀ − h f(y) = 0.
-template <class Number> void implicit_step(Reactor<Number>& r, double h)
+template <class Number, class Time> void implicit_step(Reactor<Number>& r, const Time& h)
 {
-    using std::abs;
     const Number before[3] = {r.y[0], r.y[1], r.y[2]};
     for (int it = 0; it < Robertson::most_iterations; ++it) {
         const Number slow = r.k[0] * r.y[0], fast = r.k[1] * r.y[1] * r.y[1], back = r.k[2] * r.y[1] * r.y[2];
@@ -53,12 +52,9 @@ template <class Number> void implicit_step(Reactor<Number>& r, double h)
                                  {-h * r.k[0], 1.0 + h * (r.k[2] * r.y[2] + by_second), h * r.k[2] * r.y[1]},
                                  {Number(0.0), -h * by_second, Number(1.0)}};
         solve_in_place(jacobian, change);
-        bool done = true;
-        for (std::size_t i = 0; i < 3; ++i) {
-            r.y[i] += change[i];
-            if (abs(change[i]) > Robertson::tolerance) done = false;
-        }
-        if (done) break;
+        for (std::size_t i = 0; i < 3; ++i) r.y[i] += change[i];
+        const Number size = change[0] * change[0] + change[1] * change[1] + change[2] * change[2];
+        if (size < Robertson::tolerance * Robertson::tolerance) break;
     }
 }
 

@@ -20,12 +20,12 @@ struct Market {
 };
 
 /// Moves the forward rates of one path to the last maturity, by normals z.
-template <class Number>
-void market_path(std::vector<Number>& rate, const std::vector<Number>& volatility, const double* z)
+template <class Number, class Normal>
+void market_path(std::vector<Number>& rate, const std::vector<Number>& volatility, const Normal* z)
 {
     using std::exp, std::sqrt;
     for (std::size_t n = 0; n < Market::steps; ++n) {
-        const double shock = sqrt(Market::period) * z[n];
+        const Normal shock = sqrt(Market::period) * z[n];
         Number drift = 0.0;
         for (std::size_t i = n + 1; i < Market::rates; ++i) {
             const Number lambda = volatility[i - n - 1], scaled = Market::period * lambda;
@@ -57,13 +57,20 @@ template <class Number> Number swaptions(const std::vector<Number>& rate)
 }
 
 /// Of one path, from the rates today and the volatilities, one after another.
-template <class Number> Number swaption_path(const std::vector<Number>& x, const double* z)
+template <class Number, class Normal> Number swaption_path(const std::vector<Number>& x, const Normal* z)
 {
     const auto middle = x.begin() + static_cast<std::ptrdiff_t>(Market::rates);
     std::vector<Number> rate(x.begin(), middle);
     const std::vector<Number> volatility(middle, x.end());
     market_path(rate, volatility, z);
     return swaptions(rate);
+}
+
+inline std::vector<double> normals_of(std::size_t paths)
+{
+    std::vector<double> z(paths * Market::steps);
+    for (std::size_t i = 0; i < z.size(); ++i) z[i] = 1.2 * std::sin(1.7 * static_cast<double>(i));
+    return z;
 }
 
 inline std::vector<double> rates_today()
