@@ -255,9 +255,15 @@ def collect(folder, beside):
     if peers.exists() and (peer := re.match("beside (.*)", peers.read_text())[1]) != "nothing":
         store("scalar_peers", f"One run of wengert_scalar_peers beside {peer}, in turn, the least of many samples, nanoseconds and bytes "
                               f"an operation of `Real`, adjoints included, g++ {compiler} -O3 -march=native",
-              columns=["what", "operations", "plain", "record", "sweep", "bytes", "peer: record", "sweep", "bytes", "time, ratio",
-                       "bytes, ratio"],
-              rows=[[part.strip() for part in line.split("|")] for line in peers.read_text().splitlines() if line.count("|") == 10])
+              columns=["what", "operations", "plain", "record", "sweep", "`grad`", "bytes", "peer: record", "sweep", "bytes", "time, ratio",
+                       "`grad`, ratio", "bytes, ratio"],
+              rows=[[part.strip() for part in line.split("|")] for line in peers.read_text().splitlines() if line.count("|") == 12])
+        store("scalar_second", f"The same run: nanoseconds an operation of `Real`, by `hvp` and by a nested type of {peer}",
+              columns=["what", "gradient", "`hvp`", "`hvp`, gradients", "peer: `hvp`", "time, ratio"],
+              rows=[[part.strip() for part in line.split("|")] for line in peers.read_text().splitlines() if line.count("|") == 5])
+        store("scalar_kernels", "The same run: nanoseconds an operation of `Real`, and seconds of the first call",
+              columns=["what", "plain", "`Real`", "kernel, native", "peer", "kernel, ratio", "first call"],
+              rows=[[part.strip() for part in line.split("|")] for line in peers.read_text().splitlines() if line.count("|") == 6])
     ranks = folder / "mpi.txt"
     if ranks.exists():
         version = output("mpirun", "--version").splitlines()[:1]

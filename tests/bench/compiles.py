@@ -39,7 +39,7 @@ def main():
     args = parser.parse_args()
     flags = mpi_flags()
     left_out = NEEDS["torch/torch.h"] + ([] if flags else NEEDS["mpi.h"])
-    found = args.sources or sorted([*(ROOT / "bench").glob("*.cpp"), *(ROOT / "bench/workloads").glob("*.cpp")])
+    found = args.sources or sorted(s for folder in ("", "legacy", "workloads") for s in (ROOT / "bench" / folder).glob("*.cpp"))
     sources = [s.resolve() for s in found if s.name not in left_out]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         problems = [p for p in pool.map(lambda s: problem(s, args.compiler, flags), sources) if p]

@@ -11,6 +11,12 @@
 #include "../../base/parts.hpp"
 #include "../stream/stream.hpp"
 
+#ifdef WENGERT_WARN_CASTS
+#define WENGERT_CAST [[deprecated("a cast ends the derivative: write value() where that is meant")]]
+#else
+#define WENGERT_CAST
+#endif
+
 namespace wengert {
 
 template <std::floating_point T> class Real;
@@ -85,14 +91,13 @@ public:
             detail::note_value_read(handle_, at);
         return value_;
     }
+    explicit operator bool() const { return *this != Real(); }
+    /// The same as value(). With WENGERT_WARN_CASTS compilers tell the line of each cast.
     template <class S>
-        requires std::is_arithmetic_v<S>
-    explicit operator S() const
+        requires(std::is_arithmetic_v<S> && !std::is_same_v<S, bool>)
+    WENGERT_CAST explicit operator S() const
     {
-        if constexpr (std::is_same_v<S, bool>)
-            return *this != Real();
-        else
-            return static_cast<S>(value(Site{}));
+        return static_cast<S>(value(Site{}));
     }
     /// Whether it is recorded: does a variable reach it?
     bool is_active() const noexcept { return handle_.word != 0; }
@@ -283,3 +288,5 @@ inline bool decide(ScalarGuard::Kind kind, ScalarHandle a, double x, ScalarHandl
 
 }  // namespace detail
 }  // namespace wengert
+
+#undef WENGERT_CAST
