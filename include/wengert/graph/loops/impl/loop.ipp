@@ -57,7 +57,7 @@ WENGERT_INLINE std::string text_of_loop(const void* op)
 
 WENGERT_INLINE void visit_loop(void* op, FieldVisitor& visitor)
 {
-    const LoopParameters& p = *static_cast<const Loop*>(op)->parameters;
+    const LoopParameters& p = *parameters_of_loop(op);
     const auto number = [&](auto n) {
         auto wide = static_cast<std::int64_t>(n);
         visitor.integer(wide);
