@@ -115,6 +115,24 @@ namespace detail {
     steps.push_back({kind, type, a, b, c, value});
     return static_cast<std::int32_t>(steps.size() - 1);
 }
+// The usual steps by functions of few arguments: a call takes a third of the code, and programs have thousands.
+[[gnu::noinline]] inline std::int32_t append_number(double value)
+{
+    return append_term(TermKind::constant, -1, -1, -1, value);
+}
+[[gnu::noinline]] inline std::int32_t append_operation(TermKind kind, std::int32_t a)
+{
+    return append_term(kind, a, -1, -1);
+}
+[[gnu::noinline]] inline std::int32_t append_operation(TermKind kind, std::int32_t a, std::int32_t b)
+{
+    return append_term(kind, a, b, -1);
+}
+[[gnu::noinline]] inline std::int32_t append_operation(TermKind kind, std::int32_t a, std::int32_t b,
+                                                       std::int32_t c)
+{
+    return append_term(kind, a, b, c);
+}
 
 }  // namespace detail
 
@@ -123,14 +141,14 @@ struct Term {
     std::int32_t id;
 
     Term() = default;
-    Term(Literal x) : id(detail::append_term(TermKind::constant, -1, -1, -1, x.value)) {}
+    Term(Literal x) : id(detail::append_number(x.value)) {}
     template <class N>
         requires std::is_arithmetic_v<N>
     Term(N x) : Term(lit(x))
     {}
-    Term(TermKind kind, Term x) : id(detail::append_term(kind, x.id, -1, -1)) {}
-    Term(TermKind kind, Term x, Term y) : id(detail::append_term(kind, x.id, y.id, -1)) {}
-    Term(TermKind kind, Term x, Term y, Term z) : id(detail::append_term(kind, x.id, y.id, z.id)) {}
+    Term(TermKind kind, Term x) : id(detail::append_operation(kind, x.id)) {}
+    Term(TermKind kind, Term x, Term y) : id(detail::append_operation(kind, x.id, y.id)) {}
+    Term(TermKind kind, Term x, Term y, Term z) : id(detail::append_operation(kind, x.id, y.id, z.id)) {}
 
     static Term at(std::int32_t step)
     {
@@ -138,8 +156,8 @@ struct Term {
         t.id = step;
         return t;
     }
-    static Term input(std::int32_t i) { return at(detail::append_term(TermKind::input, i, -1, -1)); }
-    static Term zero_cotangent() { return at(detail::append_term(TermKind::zero_cotangent, -1, -1, -1)); }
+    static Term input(std::int32_t i) { return at(detail::append_operation(TermKind::input, i)); }
+    static Term zero_cotangent() { return at(detail::append_operation(TermKind::zero_cotangent, -1)); }
     Term cast(DType type) const { return at(detail::append_term(TermKind::cast, id, -1, -1, 0, type)); }
 
     // clang-format off

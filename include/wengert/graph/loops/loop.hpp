@@ -109,6 +109,10 @@ AnyTensor apply_communicating_loop(const Primitive& p, const void* op, const Any
 /// What a loop does beside computing.
 enum class LoopEffects : std::uint8_t { none, host, communication };
 
+const LoopParameters* parameters_of_loop(const void* op);
+/// How they are printed.
+std::string text_of_loop(const void* op);
+
 template <LoopParameters::Kind kind, class T, LoopEffects effects> constexpr Primitive make_loop_primitive()
 {
     Primitive p;
@@ -124,16 +128,8 @@ template <LoopParameters::Kind kind, class T, LoopEffects effects> constexpr Pri
     p.clone = clone_pooled<Loop>;
     p.destroy = destroy_pooled<Loop>;
     p.fields = visit_loop;
-    p.loop = [](const void* op) -> const LoopParameters* {
-        return static_cast<const Loop*>(op)->parameters.get();
-    };
-    p.parameters = [](const void* op) {
-        const LoopParameters& l = *static_cast<const Loop*>(op)->parameters;
-        constexpr bool counted =
-            kind == LoopParameters::Kind::scan || kind == LoopParameters::Kind::scan_pull;
-        const std::string text = counted ? "steps=" + std::to_string(l.steps) : std::string();
-        return l.snapshots ? text + " snapshots=" + std::to_string(l.snapshots) : text;
-    };
+    p.loop = parameters_of_loop;
+    p.parameters = text_of_loop;
     if constexpr (is_differentiable<T>) {
         p.differentiable = true;
         p.saves = 0xff;

@@ -20,22 +20,45 @@ constexpr const char* c_type(DType d, Dialect dialect)
     return dialect == Dialect::vectors ? row_of(d).lane : row_of(d).c;
 }
 
-inline const std::string& text_of(const std::string& s) { return s; }
-inline std::string text_of(const char* s) { return s; }
-template <std::integral N> std::string text_of(N n) { return std::to_string(n); }
+/// What stands in the place of a $: a text, or a number. It lives as long as what it was made of.
+class Filling {
+public:
+    Filling(std::string_view text) : text_(text) {}
+    template <std::signed_integral N> Filling(N n) : number_(n), sort_(Sort::number) {}
+    template <std::unsigned_integral N>
+    Filling(N n) : number_(static_cast<std::int64_t>(n)), sort_(Sort::whole_number)
+    {}
+    void append_to(std::string& out) const
+    {
+        switch (sort_) {
+        case Sort::text: out += text_; break;
+        case Sort::number: out += std::to_string(number_); break;
+        case Sort::whole_number: out += std::to_string(static_cast<std::uint64_t>(number_)); break;
+        }
+    }
 
-/// The text with the arguments in the places of its $.
-template <class... A> std::string filled(std::string_view text, const A&... arguments)
+private:
+    enum class Sort : std::uint8_t { text, number, whole_number };
+    std::string_view text_;
+    std::int64_t number_ = 0;
+    Sort sort_ = Sort::text;
+};
+
+/// The text with these in the places of its $.
+[[gnu::noinline]] inline std::string filled_by(std::string_view text, const Filling* next)
 {
-    const std::string list[] = {text_of(arguments)..., {}};
     std::string out;
-    std::size_t next = 0;
     for (const char c : text)
         if (c == '$')
-            out += list[next++];
+            (next++)->append_to(out);
         else
             out += c;
     return out;
+}
+template <class... A> std::string filled(std::string_view text, const A&... arguments)
+{
+    const Filling list[] = {Filling(arguments)..., Filling("")};
+    return filled_by(text, list);
 }
 
 /// A number as a literal of its type: hexadecimal, so that it is exactly that number; infinity as the most that there is.

@@ -41,9 +41,23 @@ WENGERT_INLINE std::shared_ptr<LoopParameters> completed(std::shared_ptr<LoopPar
     return p;
 }
 
+WENGERT_INLINE const LoopParameters* parameters_of_loop(const void* op)
+{
+    return static_cast<const Loop*>(op)->parameters.get();
+}
+
+WENGERT_INLINE std::string text_of_loop(const void* op)
+{
+    using Kind = LoopParameters::Kind;
+    const LoopParameters& l = *parameters_of_loop(op);
+    const bool counted = l.kind == Kind::scan || l.kind == Kind::scan_pull;
+    const std::string text = counted ? "steps=" + std::to_string(l.steps) : std::string();
+    return l.snapshots ? text + " snapshots=" + std::to_string(l.snapshots) : text;
+}
+
 WENGERT_INLINE void visit_loop(void* op, FieldVisitor& visitor)
 {
-    const LoopParameters& p = *static_cast<const Loop*>(op)->parameters;
+    const LoopParameters& p = *parameters_of_loop(op);
     const auto number = [&](auto n) {
         auto wide = static_cast<std::int64_t>(n);
         visitor.integer(wide);
