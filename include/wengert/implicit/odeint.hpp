@@ -82,6 +82,7 @@ V integrate(const F& f, const V& y0, const V& times, const OdeOptions& options, 
 {
     using T = typename V::value_type;
     const std::int64_t count = times.shape()[0];
+    if (y0.size() == 0) return broadcast_to(y0, {count, 0}, at);
     const auto time = [&](std::int64_t k) {
         return reshape(linalg::detail::part(times, -1, k, 1, at), Shape(), at);
     };

@@ -40,6 +40,13 @@ struct ImplicitValue {
     {
         return next(g, f);
     }
+    /// Nothing, as an operation that still counts where c is constant.
+    template <class T>
+    Tensor<T> pull(wrt<2>, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, const Tensor<T>& f,
+                   const Tensor<T>&) const
+    {
+        return next(zeros_like(f), f);
+    }
     template <class T>
     Tensor<T> push(const Tensor<T>&, const Tensor<T>& c, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&,
                    const Tensor<T>& f, const Tensor<T>&) const
@@ -166,8 +173,10 @@ Tensor<T, D> follow(ImplicitName of, ImplicitName method, const F& f, const Tens
     for (int k = 0; k < orders; ++k) {
         const Tensor<T, D> c = y - inverse(k == 0 ? first : f(y));
         const int left = traced && k + 1 == orders ? orders : -1;
-        y = apply<ImplicitValue, T>({left, of}, at, found, c, first);
+        y = apply<ImplicitValue, T>({left, of}, at, found, c, left < 0 ? stop_gradient(first) : first);
     }
+    unseen.reset();
+    if (Recorder* const run = traced ? nullptr : recorder()) run->alias(found.any(), y.any().value, at);
     return y;
 }
 
