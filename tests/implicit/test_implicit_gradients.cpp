@@ -67,6 +67,13 @@ TEST_CASE("implicit: unknowns and parameters are trees of tensors")
         return y.a + sum(square(y.b));
     };
     CHECK(wg::check_grads(solved, point<double>(), {.order = 2}).ok);
+    const auto pairs = [](const D& t) {
+        const auto g = [](const std::pair<D, D>& y, const D& q) {
+            return std::pair(exp(y.first) - q, y.second * y.first - 1.0);
+        };
+        return sum(wg::root(g, std::pair(D{1.0, 1.0, 1.0}, D{1.0, 1.0, 1.0}), t + 1.0).second);
+    };
+    CHECK(wg::check_grads(pairs, point<double>(), {.order = 2}).ok);
     const auto path = [](const D& t) {
         const auto spin = [](const Pair& y, const D&, const D& w) { return Pair{w(0) * y.b(0), -y.b * y.a}; };
         const Pair y =
@@ -94,4 +101,35 @@ TEST_CASE("implicit: backward on variables, hooks, checkpoint, AnomalyMode")
         const wg::SavedTensorHooks hooks(wg::save_as_float32());
         CHECK(allclose(wg::grad(loss(c.f))(point<double>()), expected, 1e-5));
     }
+}
+
+TEST_CASE("implicit: the continuous adjoint is the derivative of the equation, and takes what is captured "
+          "for an error")
+{
+    const auto swing = [](const D& z, const D& t, const D& q) {
+        return stack(std::vector<D>{z(1), -q(0) * sin(z(0)) - 0.1 * q(1) * z(1) + q(2) * cos(t)}, 0);
+    };
+    const auto path = [&](const auto& solver) {
+        return [=](const D& y0, const D& p) {
+            const D times = cumsum(0.3 * p);
+            return sum(sin(solver(swing, y0, times, p, {.rtol = 1e-10, .atol = 1e-11})));
+        };
+    };
+    const D y0 = {1.0, 0.2};
+    const auto a = wg::grad<0, 1>(path(wg::odeint))(y0, point<double>());
+    const auto f = path(wg::odeint_adjoint);
+    const auto b = wg::grad<0, 1>(f)(y0, point<double>());
+    CHECK(allclose(std::get<0>(b), std::get<0>(a), 1e-7));
+    CHECK(allclose(std::get<1>(b), std::get<1>(a), 1e-7));
+    auto frozen = wg::freeze(wg::grad<0, 1>(f));
+    for (int i = 0; i < 2; ++i)
+        CHECK(allclose(std::get<1>(frozen(y0, point<double>())), std::get<1>(b), 1e-9));
+    const auto only_p = [&](const D& p) { return f(y0, p); };
+    CHECK(wg::check_grads(only_p, point<double>(), {.order = 2, .modes = wg::Modes::reverse}).ok);
+    CHECK_THROWS_AS(wg::jvp(only_p, point<double>(), point<double>()), wg::NoForwardMode);
+    const auto captures = [&](const D& p) {
+        const auto g = [&](const D& z, const D&) { return -z * p; };
+        return sum(wg::odeint_adjoint(g, point<double>(), D{0.0, 1.0}));
+    };
+    CHECK_THROWS_AS(wg::grad(captures)(point<double>()), wg::TapeError);
 }

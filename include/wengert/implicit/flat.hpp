@@ -37,9 +37,10 @@ template <class X> consteval auto leaf_type()
         return leaf_type<std::remove_cvref_t<typename X::value_type>>();
     } else if constexpr (k == variant) {
         return leaf_type<std::variant_alternative_t<0, X>>();
+    } else if constexpr (k == tree::detail::Kind::tuple) {
+        return first_leaf_type<X>(std::make_index_sequence<std::tuple_size_v<X>>());
     } else {
-        using Parts = std::conditional_t<k == tree::detail::Kind::tuple, X,
-                                         decltype(tree::detail::fields_of(std::declval<X&>()))>;
+        using Parts = decltype(tree::detail::fields_of(std::declval<X&>()));
         return first_leaf_type<Parts>(std::make_index_sequence<std::tuple_size_v<Parts>>());
     }
 }

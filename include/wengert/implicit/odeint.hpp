@@ -2,12 +2,13 @@
 #pragma once
 
 #include "../graph/control/functions.hpp"
+#include "adjoint.hpp"
 #include "krylov.hpp"
 #include "ode_step.hpp"
 
 namespace wengert {
 
-/// Of odeint.
+/// Of odeint and odeint_adjoint.
 struct OdeOptions {
     double rtol = 1e-6, atol = 1e-9;  ///< a step's error is at most atol + rtol |y|, as a root mean square
     double first_step = 0;            ///< the length of the first step that is tried; 0: it is estimated
@@ -117,8 +118,8 @@ V integrate(const F& f, const V& y0, const V& times, const OdeOptions& options, 
 
 }  // namespace detail
 
-/// The type of `odeint`.
-class Odeint : public detail::SolverForms<Odeint, OdeOptions> {
+/// The type of `odeint` and `odeint_adjoint`.
+template <bool by_equation> class Odeint : public detail::SolverForms<Odeint<by_equation>, OdeOptions> {
 public:
     template <class F, class Y, class D, class... P>
     Y run(const Site& at, const OdeOptions& options, const F& f, const Y& y0,
@@ -131,20 +132,63 @@ public:
                              "the times are of shape " + to_string(times.shape()) +
                                  ": a vector of at least one is expected",
                              at);
-        const auto slope = [&](const Y& y, const V& t) {
-            return std::apply([&](const auto&... q) { return Y(f(y, t, q...)); }, std::tie(p...));
-        };
-        const auto flat = [&](const V& v, const V& t) {
-            const auto at_t = [&](const Y& y) { return slope(y, t); };
+        const V start = detail::flatten_tree(y0, "odeint", at);
+        if constexpr (by_equation) {
+            const V rows = by_adjoint(at, options, f, y0, start, times, std::tuple<P...>(p...));
+            return detail::unflatten_tree(y0, rows, at);
+        } else {
+            const V rows = detail::integrate(flat(f, y0, at, p...), start, times, options, at);
+            return detail::unflatten_tree(y0, rows, at);
+        }
+    }
+
+private:
+    /// f as a function of a vector and the time. What it is given must live as long.
+    template <class F, class Y, class... P>
+    static auto flat(const F& f, const Y& y0, const Site& at, const P&... p)
+    {
+        using V = detail::Flat<Y>;
+        return [&f, &y0, &at, p = std::tie(p...)](const V& v, const V& t) {
+            const auto at_t = [&](const Y& y) {
+                return std::apply([&](const auto&... q) { return Y(f(y, t, q...)); }, p);
+            };
             return detail::FlatFunction<decltype(at_t), Y>(at_t, y0, "odeint", at)(v);
         };
-        return detail::unflatten_tree(
-            y0, detail::integrate(flat, detail::flatten_tree(y0, "odeint", at), times, options, at), at);
+    }
+    /// One function with a rule of its own, from (y0, times, parameters) to y at the times.
+    template <class F, class Y, class V, class... P>
+    static V by_adjoint(const Site& at, const OdeOptions& options, const F& f, const Y& y0, const V& start,
+                        const V& times, const std::tuple<P...>& p)
+    {
+        V parameters = linalg::detail::part(start, -1, 0, 0, at);
+        if constexpr (sizeof...(P) > 0) parameters = detail::flatten_tree(p, "odeint", at);
+        const Y shape = tree::map([](const auto& x) { return stop_gradient(x); }, y0);
+        const std::tuple<P...> like = tree::map([](const auto& x) { return stop_gradient(x); }, p);
+        const auto slope = [=](const V& v, const V& t, const V& q) {
+            std::tuple<P...> own = like;
+            if constexpr (sizeof...(P) > 0) own = detail::unflatten_tree(like, q, at);
+            return std::apply([&](const auto&... x) { return flat(f, shape, at, x...)(v, t); }, own);
+        };
+        const auto value = [=](const V& y, const V& t, const V& q) {
+            const auto with_q = [&](const V& v, const V& now) { return slope(v, now, q); };
+            return detail::integrate(with_q, y, t, options, at);
+        };
+        const auto rule = [=](const V& g, const V& rows, const V&, const V& t, const V& q) {
+            const auto integral = [&](const auto& back, const V& y, const V& ends) {
+                return detail::integrate(back, y, ends, options, at);
+            };
+            return detail::ode_adjoint(slope, integral, g, rows, t, q, at);
+        };
+        return custom_vjp(value, rule, at)(start, times, parameters, at);
     }
 };
 /// odeint(f, y0, times, p…, options): the solution of ẏ = f(y, t, p…) from y0 at the first time, at all times, which are in order, up or down.
 /// y is any tree of tensors, of which each gets one more axis in front. By Dormand and Prince's method 5(4) with adaptive steps. Its derivatives are those of the steps taken, of any order and in both modes. Throws
 /// NumericError where the steps become too many or too short.
-inline constexpr Odeint odeint{};
+inline constexpr Odeint<false> odeint{};
+/// odeint_adjoint(f, y0, times, p…, options): odeint with a derivative by an equation of its own, backwards in time, that keeps y at the
+/// times alone (the continuous adjoint; Chen et al. 2018). Reverse mode alone, else NoForwardMode; parameters are of y's dtype, and a variable
+/// that f captures throws a TapeError.
+inline constexpr Odeint<true> odeint_adjoint{};
 
 }  // namespace wengert
