@@ -2,7 +2,9 @@
 // ẏ = f(y, t, p). Chen et al. 2018, appendix B; Pontryagin et al. 1962.
 #pragma once
 
+#include "../linalg/matrices.hpp"
 #include "../transforms/custom.hpp"
+#include "../transforms/grad.hpp"
 #include "ode_step.hpp"
 
 namespace wengert::detail {
