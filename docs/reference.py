@@ -44,6 +44,8 @@ TASKS = {
                                      "linalg::TriangleOptions=- linalg::qr=linalg.qr linalg::lstsq=linalg.lstsq "
                                      "linalg::eigh=linalg.eigh linalg::svd=linalg.svd linalg::pinv=linalg.pinv linalg::expm=- "
                                      "linalg::norm=linalg.norm linalg::MatrixNorm=- linalg::cond=linalg.cond",
+    "Implicit functions (`implicit.hpp`)": "root=- fixed_point=- minimize=- cg=- gmres=- bicgstab=- odeint=- odeint_adjoint=- SolverOptions=- "
+                                           "OdeOptions=- SolverReport=-",
     "Random numbers": "Key=random.Generator split@key=random.SeedSequence.spawn fold_in=- uniform=random.uniform "
                       "normal=random.normal bernoulli=- randint=random.randint permutation=random.permutation "
                       "dropout_mask=-",
@@ -404,7 +406,7 @@ def umbrella(front):
     return seen
 
 
-FRONTS = ("wengert.hpp", "linalg.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
+FRONTS = ("wengert.hpp", "linalg.hpp", "implicit.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
 ELSEWHERE = {"from_dlpack": "io/dlpack.hpp", "to_dlpack": "io/dlpack.hpp", "cuda": "cuda.hpp"}  # what several headers declare
 
 

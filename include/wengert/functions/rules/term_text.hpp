@@ -81,11 +81,11 @@ inline BoundText step_text(const TermStep& s, const std::vector<BoundText>& done
 
 namespace wengert {
 
-/// One expression: the value of step `root`, inputs under their names.
-inline std::string term_text(const TermProgram& p, Term root, const std::string* names)
+/// One expression: the value of step `last`, inputs under their names.
+inline std::string term_text(const TermProgram& p, Term last, const std::string* names)
 {
     std::vector<detail::BoundText> done;
-    for (std::size_t i = 0; i <= static_cast<std::size_t>(root.id); ++i)
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(last.id); ++i)
         done.push_back(detail::step_text(p.steps[i], done, names));
     return done.back().text;
 }

@@ -1,0 +1,89 @@
+// What a solver tells of its run, and the error of one that has not converged.
+#pragma once
+
+#include "../linalg/matrices.hpp"
+
+namespace wengert {
+
+/// What a solver did: `.report` in its options points to one. A frozen function writes it in each replay.
+struct SolverReport {
+    std::int64_t iterations = 0;   ///< steps, of odeint those accepted
+    std::int64_t rejected = 0;     ///< steps that were tried and made smaller
+    std::int64_t evaluations = 0;  ///< of the function, without those for Jacobians
+    double residual = 0;           ///< the greatest of |f|, of odeint the time that was reached
+};
+
+namespace detail {
+
+/// The functions of implicit.hpp, as they are called.
+enum class ImplicitName : std::uint8_t { root, fixed_point, minimize, cg, gmres, bicgstab, odeint };
+inline std::string_view name_of_implicit(ImplicitName n)
+{
+    constexpr std::string_view names[] = {"root",  "fixed_point", "minimize", "cg",
+                                          "gmres", "bicgstab",    "odeint"};
+    return names[static_cast<std::size_t>(n)];
+}
+
+/// The parameter `of` of an operation, for what compares operations.
+template <class Visit> void visit_name(ImplicitName& of, const Visit& visit)
+{
+    auto number = static_cast<std::int64_t>(of);
+    visit(number);
+    of = static_cast<ImplicitName>(number);
+}
+
+/// What a solver has found, its state being (whether it has converged, iterations, rejected, evaluations, residual). An operation,
+/// because graphs have to throw as well.
+struct Converged {
+    static constexpr std::string_view name = "converged";
+    static constexpr unsigned saves = 0;
+    ImplicitName of;
+    std::shared_ptr<SolverReport> report;
+
+    template <class Visit> void each(const Visit& visit)
+    {
+        visit_name(of, visit);
+        visit(report);
+    }
+    template <class T>
+    Ref<Block> value(const Ref<Block>& found, const Ref<Block>& state, const Site& at) const
+    {
+        const Ref<Block> c = contiguous(state);
+        const T* const s = c->template as<T>();
+        if (report)
+            *report = {static_cast<std::int64_t>(s[1]), static_cast<std::int64_t>(s[2]),
+                       static_cast<std::int64_t>(s[3]), static_cast<double>(s[4])};
+        if (!(s[0] > 0) && body_depth() == 0 && !Speculation::active())
+            complain(s[0] < 0, s[1], s[2], s[4], at);
+        return make_view(found, found->shape, found->strided ? &found->view_strides : nullptr, 0);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return g;
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& found, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&,
+                   const Tensor<T>&) const
+    {
+        return found;
+    }
+
+private:
+    [[noreturn]] void complain(bool wrong_times, double iterations, double rejected, double residual,
+                               const Site& at) const
+    {
+        const bool ode = of == ImplicitName::odeint;
+        fail<NumericError>(
+            name_of_implicit(of),
+            wrong_times ? "the times are not in order"
+                        : "not converged after " + linalg::detail::digits(iterations) + " iterations (" +
+                              linalg::detail::digits(rejected) +
+                              " steps rejected): " + (ode ? "the time reached is " : "the residual is ") +
+                              linalg::detail::digits(residual),
+            at.line ? at : Tape::current().site_override);
+    }
+};
+
+}  // namespace detail
+}  // namespace wengert

@@ -1,0 +1,93 @@
+// minimize.
+#pragma once
+
+#include "solution.hpp"
+
+namespace wengert {
+
+namespace detail {
+
+/// A run of BFGS: the point, its value and gradient, the inverse Hessian so far, the next step's length.
+template <class T, class D> struct BfgsState {
+    Tensor<T, D> x, f, g, h, length, count, rejected;
+};
+
+/// The inverse Hessian after a step s that changed the gradient by y. Nocedal & Wright 2006, equation 6.17. A step without positive
+/// curvature changes nothing.
+template <class T, class D>
+Tensor<T, D> bfgs_update(const Tensor<T, D>& h, const Tensor<T, D>& s, const Tensor<T, D>& y)
+{
+    const auto column = [](const Tensor<T, D>& v) { return expand_dims(v, 1); };
+    const Tensor<T, D> sy = sum(s * y), hy = matmul(h, y), scale = quotient(ones_like(sy), sy);
+    const Tensor<T, D> cross = column(hy) * s, both = cross + transpose(cross);
+    const Tensor<T, D> next = h - scale * both + (scale + scale * scale * sum(y * hy)) * (column(s) * s);
+    return where(sy > T(0) * sy, next, h);
+}
+
+/// The x at which f is least, by BFGS with steps made half as long until Armijo's rule holds but for rounding; a constant.
+template <class F, class T, class D>
+Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& options, const Site& at)
+{
+    if (start.size() == 0) return start;
+    const NoGrad constants;
+    const T tolerance = tolerance_or<T>(options.tolerance, 2.0 / 3);
+    const T most = T(most_or(options.iterations, 1000)), rounding = T(16) * std::numeric_limits<T>::epsilon();
+    using State = BfgsState<T, D>;
+    const auto value_and_slope = value_and_grad(f, at);
+    const auto test = [&](const State& s) {
+        return logical_and(greatest(s.g) > tolerance * (T(1) + abs(s.f)),
+                           logical_and(s.count<most, s.length> T(1e-12)));
+    };
+    const auto body = [&](const State& s) {
+        const Tensor<T, D> d = -matmul(s.h, s.g), x = s.x + s.length * d;
+        const auto [f1, g1] = value_and_slope(x);
+        const Tensor<T, D> aim = s.f + T(1e-4) * s.length * sum(d * s.g) + rounding * abs(s.f);
+        const Tensor<bool, D> good = f1 <= aim;
+        const Tensor<T, D> one = ones_like(s.length), none = zeros_like(one);
+        return State{where(good, x, s.x),
+                     where(good, f1, s.f),
+                     where(good, g1, s.g),
+                     where(good, bfgs_update(s.h, x - s.x, g1 - s.g), s.h),
+                     where(good, one, T(0.5) * s.length),
+                     s.count + T(1),
+                     s.rejected + where(good, none, one)};
+    };
+    const Tensor<T, D> x0 = stop_gradient(start), zero = zero_beside(x0);
+    const auto [f0, g0] = value_and_slope(x0);
+    const Tensor<T, D> first = minimum(zero + T(1), T(1) / maximum(greatest(g0), zero + T(1e-30)));
+    const Tensor<T, D> unit = linalg::detail::unit_beside(reshape(x0, {1, -1}));
+    const State s = while_loop(test, body, State{x0, f0, g0, first * unit, zero + T(1), zero, zero}, at);
+    const Tensor<T, D> slope = greatest(s.g), good = cast<T>(slope <= tolerance * (T(1) + abs(s.f)));
+    const Tensor<T, D> state = stack(std::vector{good, s.count, s.rejected, s.count + T(1), slope}, 0);
+    return stop_gradient(apply<Converged, T>({ImplicitName::minimize, options.report}, at, s.x, state));
+}
+
+}  // namespace detail
+
+/// The type of `minimize`.
+class Minimize : public detail::SolverForms<Minimize, SolverOptions> {
+public:
+    template <class F, class X, class... P>
+    X run(const Site& at, const SolverOptions& options, const F& f, const X& x0, const P&... p) const
+    {
+        using detail::ImplicitName;
+        using V = detail::Flat<X>;
+        const ComposedAt line(at);
+        const std::tuple<P...> parameters(p...);
+        const auto value = [f, x0, parameters, at](const V& v) {
+            const X x = detail::unflatten_tree(x0, v, at);
+            const detail::OwnLines own;
+            return std::apply([&](const auto&... q) { return V(f(x, q...)); }, parameters);
+        };
+        const V found = detail::bfgs(value, detail::flatten_tree(x0, "minimize", at), options, at);
+        const auto slope = grad(value, at);
+        return detail::unflatten_tree(
+            x0, detail::follow(ImplicitName::minimize, ImplicitName::gmres, slope, found, options, at), at);
+    }
+};
+/// minimize(f, x0, p…, options): the x near x0 at which f(x, p…), one number, is least, by BFGS. x and the parameters are any trees of
+/// tensors. ẋ = −(∂²f/∂x²)⁻¹ ∂²f/∂x∂p ṗ, to any order and in both modes; x0 has no derivative. Throws NumericError where it does not
+/// converge, or a derivative is asked for where the Hessian is singular.
+inline constexpr Minimize minimize{};
+
+}  // namespace wengert

@@ -1,0 +1,73 @@
+// What may be said of a solver, and the forms of its call.
+#pragma once
+
+#include "converged.hpp"
+#include "flat.hpp"
+
+namespace wengert {
+
+/// Of root, fixed_point, minimize, cg, gmres and bicgstab.
+struct SolverOptions {
+    double tolerance = 0;         ///< of the error relative to the answer; 0: one that fits the dtype
+    std::int64_t iterations = 0;  ///< at most so many; 0: one that fits the method
+    std::int64_t restart = 30;    ///< of gmres: so many vectors are kept
+    std::int64_t dense =
+        256;         ///< up to so many unknowns a Jacobian is a matrix, beyond that gmres needs none
+    int orders = 3;  ///< of a frozen function's derivatives, those within it among them
+    std::shared_ptr<SolverReport> report = nullptr;
+    using is_options_of_a_solver = void;
+};
+
+namespace detail {
+
+/// No option and no line.
+template <class X>
+concept Parameter = !std::is_same_v<X, Site> && !requires { typename X::is_options_of_a_solver; };
+
+/// The forms of solver(f, y, p…, options): up to five parameters, each any tree of tensors.
+template <class Self, class Options> class SolverForms {
+public:
+    template <class F, class Y>
+    auto operator()(const F& f, const Y& y, const Options& options = {},
+                    Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return self().run(at, options, f, argument(y));
+    }
+    template <class F, class Y, Parameter A>
+    auto operator()(const F& f, const Y& y, const A& a, const Options& options = {},
+                    Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return self().run(at, options, f, argument(y), argument(a));
+    }
+    template <class F, class Y, Parameter A, Parameter B>
+    auto operator()(const F& f, const Y& y, const A& a, const B& b, const Options& options = {},
+                    Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return self().run(at, options, f, argument(y), argument(a), argument(b));
+    }
+    template <class F, class Y, Parameter A, Parameter B, Parameter C>
+    auto operator()(const F& f, const Y& y, const A& a, const B& b, const C& c, const Options& options = {},
+                    Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return self().run(at, options, f, argument(y), argument(a), argument(b), argument(c));
+    }
+    template <class F, class Y, Parameter A, Parameter B, Parameter C, Parameter E>
+    auto operator()(const F& f, const Y& y, const A& a, const B& b, const C& c, const E& e,
+                    const Options& options = {}, Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return self().run(at, options, f, argument(y), argument(a), argument(b), argument(c), argument(e));
+    }
+    template <class F, class Y, Parameter A, Parameter B, Parameter C, Parameter E, Parameter G>
+    auto operator()(const F& f, const Y& y, const A& a, const B& b, const C& c, const E& e, const G& g,
+                    const Options& options = {}, Site at = {__builtin_FILE(), __builtin_LINE()}) const
+    {
+        return self().run(at, options, f, argument(y), argument(a), argument(b), argument(c), argument(e),
+                          argument(g));
+    }
+
+private:
+    const Self& self() const { return static_cast<const Self&>(*this); }
+};
+
+}  // namespace detail
+}  // namespace wengert

@@ -1,0 +1,142 @@
+// What solvers find, beside closed forms; what they tell of it; what has no answer.
+#include "implicit/implicit_cases.hpp"
+
+#include <wengert/linalg.hpp>
+
+using namespace implicit_cases;
+
+namespace {
+
+using D = Tensor<double>;
+
+/// f() throws an E with all these words and a line of this file.
+template <class E, class F> void refuses(const std::vector<std::string>& words, const F& f)
+{
+    std::string said = "nothing was thrown";
+    try {
+        f();
+    } catch (const E& e) {
+        said = e.what();
+    } catch (const std::exception& e) {
+        said = std::string("another error: ") + e.what();
+    }
+    INFO(said);
+    for (const std::string& word : words) CHECK(said.find(word) != std::string::npos);
+    CHECK(said.find("test_implicit_values.cpp:") != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("implicit: roots, fixed points and minima have closed forms")
+{
+    const auto report = std::make_shared<wg::SolverReport>();
+    const D y = wg::root([](const D& x, const D& q) { return x * x * x + x - q; }, D{0.5, 0.5}, D{2.0, 10.0},
+                         {.report = report});
+    CHECK(allclose(y, D{1.0, 2.0}, 1e-14));
+    CHECK(report->iterations > 3);
+    CHECK(report->iterations < 15);
+    CHECK(report->residual < 1e-12);
+    const D far =
+        wg::root([](const D& x) { return atan(x); }, D(10.0), {.report = report});  // plain Newton diverges
+    CHECK(std::abs(far.item()) < 1e-12);
+    CHECK(report->rejected > 0);
+    const D z = wg::fixed_point([](const D& x) { return cos(x); }, D(0.5));
+    CHECK(z.item() == Approx(0.73908513321516064).epsilon(1e-13));
+    const auto valley = [](const D& x) { return square(1.0 - x(0)) + 100.0 * square(x(1) - x(0) * x(0)); };
+    CHECK(allclose(wg::minimize(valley, D{-1.2, 1.0}, {.report = report}), D{1.0, 1.0}, 1e-9));
+    CHECK(report->evaluations > report->rejected);
+}
+
+TEST_CASE("implicit: linear solvers agree with linalg, in any shape")
+{
+    const std::int64_t n = 40;
+    const D m = wg::uniform<double>(wg::Key(1), {n, n}, -0.1, 0.1) + 2.0 * wg::eye<double>(n),
+            b = wg::normal<double>(wg::Key(2), {n});
+    const auto times = [](const D& z, const D& a) { return matmul(a, z); };
+    const D exact = wg::linalg::solve(m, b), spd = matmul(m, transpose(m));
+    CHECK(allclose(wg::gmres(times, b, m), exact, 1e-11));
+    CHECK(allclose(wg::gmres(times, b, m, {.restart = 5}), exact, 1e-11));
+    CHECK(allclose(wg::bicgstab(times, b, m), exact, 1e-11));
+    CHECK(allclose(wg::cg(times, b, spd), wg::linalg::solve(spd, b), 1e-11));
+    const auto square_form = [](const D& z) { return 3.0 * z - 0.5 * transpose(z); };
+    const D right = {{1.0, 2.0}, {3.0, 4.0}}, z = wg::cg(square_form, right);
+    CHECK(allclose(3.0 * z - 0.5 * transpose(z), right, 1e-13));
+    CHECK(allclose(wg::cg(times, b * 0.0, spd), b * 0.0, 0.0));
+}
+
+TEST_CASE("implicit: odeint beside closed forms, forward and backward in time")
+{
+    const auto spin = [](const D& z, const D&, const D& w) {
+        return stack(std::vector<D>{z(1), -w * w * z(0)}, 0);
+    };
+    const D times = wg::linspace<double>(0.0, 3.0, 31);
+    const auto report = std::make_shared<wg::SolverReport>();
+    const D y =
+        wg::odeint(spin, D{1.0, 0.0}, times, D(2.0), {.rtol = 1e-10, .atol = 1e-12, .report = report});
+    CHECK(y.shape() == wg::Shape{31, 2});
+    CHECK(allclose(transpose(y)(0), cos(2.0 * times), 1e-8));
+    CHECK(report->iterations > 10);
+    CHECK(report->residual == 3.0);
+    const D back = wg::odeint(spin, y(30), D{3.0, 0.0}, D(2.0), {.rtol = 1e-10, .atol = 1e-12});
+    CHECK(allclose(back(1), D{1.0, 0.0}, 1e-8));
+    const D twice = wg::odeint(spin, D{1.0, 0.0}, D{0.0, 0.0, 1.0, 1.0}, D(2.0));
+    CHECK(allclose(twice(1), D{1.0, 0.0}, 0.0));
+    CHECK(allclose(twice(2), twice(3), 0.0));
+    CHECK(wg::odeint(spin, D{1.0, 0.0}, D{0.5}, D(2.0)).shape() == wg::Shape{1, 2});
+}
+
+TEST_CASE("implicit: an order of the method's error")
+{
+    const auto f = [](const D& y, const D& t) { return y * cos(t); };
+    double before = 0;
+    for (const double rtol : {1e-5, 1e-7, 1e-9}) {
+        const D y = wg::odeint(f, D(1.0), D{0.0, 4.0}, {.rtol = rtol, .atol = rtol});
+        const double error = std::abs(y(1).item() - std::exp(std::sin(4.0)));
+        CHECK(error < 20 * rtol);
+        if (before > 0) CHECK(error < before);
+        before = error;
+    }
+}
+
+TEST_CASE("implicit: no unknowns")
+{
+    const D none = wg::zeros<double>({0});
+    CHECK(wg::root([](const D& y) { return y; }, none).size() == 0);
+    CHECK(wg::fixed_point([](const D& y) { return y; }, none).size() == 0);
+    CHECK(wg::cg([](const D& y) { return y; }, none).size() == 0);
+    CHECK(wg::odeint([](const D& y, const D&) { return y; }, none, D{0.0, 1.0}).shape() == wg::Shape{2, 0});
+}
+
+TEST_CASE("implicit: what has no answer throws with the function, what it did and the line")
+{
+    const D two(2.0);
+    refuses<wg::NumericError>({"[root]", "not converged", "iterations", "residual"},
+                              [&] { wg::root([](const D& y) { return y * y + 1.0; }, two); });
+    refuses<wg::NumericError>({"solve", "singular"},
+                              [&] { wg::root([](const D& y) { return 0.0 * y + 1.0; }, two); });
+    refuses<wg::NumericError>({"[fixed_point]", "after 50 iterations"}, [&] {
+        wg::fixed_point([](const D& y) { return -y; }, two, {.iterations = 50});
+    });
+    refuses<wg::NumericError>({"[minimize]", "not converged"},
+                              [&] { wg::minimize([](const D& y) { return y; }, two, {.iterations = 20}); });
+    refuses<wg::NumericError>({"[cg]", "not converged"}, [&] {
+        wg::cg([](const D& y) { return 0.0 * y; }, D{1.0, 2.0});
+    });
+    refuses<wg::NumericError>({"[gmres]", "not converged"}, [&] {
+        wg::gmres([](const D& y) { return 0.0 * y; }, D{1.0, 2.0});
+    });
+    refuses<wg::NumericError>({"[bicgstab]", "not converged"}, [&] {
+        wg::bicgstab([](const D& y) { return 0.0 * y; }, D{1.0, 2.0});
+    });
+    const auto explodes = [](const D& y, const D&) { return y * y; };
+    refuses<wg::NumericError>({"[odeint]", "the time reached is 0.5"}, [&] {
+        wg::odeint(explodes, two, D{0.0, 1.0});
+    });
+    refuses<wg::NumericError>({"[odeint]", "not in order"}, [&] {
+        wg::odeint(explodes, two, D{0.0, 0.2, 0.1, 0.3});
+    });
+    refuses<wg::ShapeError>({"[odeint]", "times"}, [&] { wg::odeint(explodes, two, D(1.0)); });
+    refuses<wg::ShapeError>({"[root]", "shape (2)"}, [&] {
+        wg::root([](const D& y) { return D{1.0, 2.0} * y; }, two);
+    });
+}
