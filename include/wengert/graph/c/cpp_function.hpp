@@ -106,7 +106,7 @@ private:
             return;
         }
         const std::string f =
-            w_.module.once('f', CppModule::fused, fused_text(w_.graph, w_.plan, t, w_.groups.chains()));
+            w_.module.once('f', CppModule::fused, fused_text(w_.graph, w_.plan, t, w_.groups));
         w_.line("{ void* const p[] = {$}; $(p, run->zero); }", list, f);
     }
     /// What the results of a loop are made from, they included: a rule may leave an operand out.

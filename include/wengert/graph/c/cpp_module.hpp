@@ -27,11 +27,11 @@ inline bool overwrites_operand(const tiling::Plan& plan, const tiling::Task& t)
 
 /// The function over vectors of a fused group.
 inline std::string fused_text(const Graph& g, const tiling::Plan& plan, const tiling::Task& t,
-                              const std::vector<PartChain>& chains)
+                              const NativeGroups& groups)
 {
-    for (const PartChain& c : chains)
-        if (c.links.back().node == t.group.nodes.back()) return PartText(g, plan.layouts, t.group, c).text();
-    return LoopText(g, plan.layouts, t.group, overwrites_operand(plan, t)).text();
+    const bool over = overwrites_operand(plan, t);
+    const std::string stencil = groups.stencil_text(t.group, over);
+    return stencil.empty() ? LoopText(g, plan.layouts, t.group, over).text() : stencil;
 }
 
 /// What the functions of one header have in common, or those of native code (native_plan.hpp).

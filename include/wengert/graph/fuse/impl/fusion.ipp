@@ -80,11 +80,21 @@ WENGERT_INLINE void Fusion::find_kinds()
 
 WENGERT_INLINE void Fusion::find_levels()
 {
-    for (ValueId v = 0; v < g_.size(); ++v)
-        for (ValueId i : node(v).inputs) {
-            const std::int32_t before = level_[source_[i]];
-            level_[v] = std::max(level_[v], before + (fusible(v) && !passed_on(i, v)));
+    bool rises = true;
+    while (rises) {
+        rises = false;
+        for (ValueId v = 0; v < g_.size(); ++v) {
+            for (ValueId i : node(v).inputs) {
+                const std::int32_t before = level_[source_[i]];
+                level_[v] = std::max(level_[v], before + (fusible(v) && !passed_on(i, v)));
+            }
+            const ValueList* const all = wants_.whole_step(v);
+            if (!all || all->back() != v) continue;
+            // what is made at once has one level; what reads the first of it stands before the last
+            for (ValueId u : *all) level_[v] = std::max(level_[v], level_[u]);
+            for (ValueId u : *all) rises = std::exchange(level_[u], level_[v]) != level_[v] || rises;
         }
+    }
 }
 
 WENGERT_INLINE void Fusion::sink()
