@@ -52,7 +52,10 @@ public:
         std::string name;
         std::size_t workspace = 0;  ///< bytes of its arena
         bool fails = false;
+        static constexpr std::size_t stays = ~std::size_t{0};
         std::vector<std::size_t> states = {};  ///< of a step: where they lie in the arena, from call to call
+        /// Where their next values are made that trade places with them; `stays` for a state whose next value comes to its place.
+        std::vector<std::size_t> next = {};
     };
     /// The body of a loop in two functions: what is the same in all steps, and a step, whose inputs are those of the body and
     /// then `before`'s outputs. `before` is null where nothing is the same in all steps.

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "../fuse/fusion.hpp"
 #include "box_reads.hpp"
 #include "loop_text.hpp"
 
@@ -31,7 +32,7 @@ public:
     std::vector<Stencil> find()
     {
         if (!moves_any()) return {};
-        uses_ = readers_of(g_);
+        find_uses();
         look_forward();
         for (int attempt = 0; attempt < 16; ++attempt) {
             look_back();
@@ -60,6 +61,16 @@ private:
         }
         return any;
     }
+    void find_uses()
+    {
+        const std::vector<bool> needed = tiling::needed_values(g_, layouts_);
+        uses_ = readers_of(g_);
+        for (ValueId v = 0; v < g_.size(); ++v) {
+            std::erase_if(uses_[v], [&](ValueId u) { return u != no_value && !needed[u]; });
+            if (!needed[v]) reads_[v].reset();
+        }
+        needed_ = needed;
+    }
     /// What each value costs where all that it is made from is computed with it, and whether something moves on the way.
     void look_forward()
     {
@@ -70,7 +81,8 @@ private:
             std::size_t most = 0, all = 0;
             bool moves = false;
             for (ValueId i : node(v).inputs) {
-                most = std::max(most, cost_[i]), all = std::min<std::size_t>(all + cost_[i], 1000);
+                const std::size_t cost = moved_[i] && uses_[i].size() > 1 ? 1 : cost_[i];  // likely made
+                most = std::max(most, cost), all = std::min<std::size_t>(all + cost, 1000);
                 moves = moves || (moved_[i] && (reads_[v] || node(i).shape == node(v).shape));
             }
             if (reads_[v]) {
@@ -85,7 +97,8 @@ private:
     bool is_computable(ValueId v)
     {
         const GraphNode& n = node(v);
-        if (n.kind != Graph::Kind::operation || !n.primitive->value || is_view(v)) return false;
+        if (n.kind != Graph::Kind::operation || !n.primitive->value || is_view(v) || !needed_[v])
+            return false;
         const TypedProgram p = program_of(g_, layouts_, v);
         if (!p) return false;
         steps_[v] = std::max<std::size_t>(p.steps().size() - n.inputs.size(), 1);
@@ -203,7 +216,7 @@ private:
     std::vector<std::optional<BoxReads>> reads_;
     std::vector<std::vector<ValueId>> uses_;
     std::vector<std::size_t> cost_, steps_;
-    std::vector<bool> long_, moved_, forbidden_, inner_, result_;
+    std::vector<bool> needed_, long_, moved_, forbidden_, inner_, result_;
     std::vector<std::uint32_t> rank_, of_, parent_;  ///< of_: the stencil of a value, as a disjoint set
     std::vector<std::size_t> size_;
     std::vector<ValueId> first_;
@@ -273,6 +286,7 @@ public:
     {
         if (!result && !all_.inner(v)) return true;
         if (!seen_.insert({v, at, box}).second) return true;
+        computed_.insert({v, at});
         if (seen_.size() > most_looks) return false;
         const GraphNode& n = g_.node(v);
         const BoxReads* const moves = all_.moves(v);
@@ -291,6 +305,8 @@ public:
         return true;
     }
     const std::vector<std::set<std::int64_t>>& edges() const { return at_; }
+    /// Values that are computed, each as often as at other places.
+    std::size_t computed() const { return computed_.size(); }
 
 private:
     static constexpr std::size_t most_looks = 4000;
@@ -298,6 +314,7 @@ private:
     const Stencils& all_;
     std::vector<std::set<std::int64_t>> at_;
     std::set<std::tuple<ValueId, BoxPlaces, StencilBox>> seen_;
+    std::set<std::pair<ValueId, BoxPlaces>> computed_;
 };
 
 inline bool Stencils::find_edges(Stencil& s) const
@@ -311,7 +328,7 @@ inline bool Stencils::find_edges(Stencil& s) const
         s.edges.emplace_back(at.begin(), at.end());
         cells = std::min<std::size_t>(cells * (at.size() - 1), most_cells + 1);
     }
-    return cells <= most_cells && cells * s.nodes.size() <= most_statements;
+    return cells <= most_cells && cells * edges.computed() <= most_statements;
 }
 
 }  // namespace wengert::detail
