@@ -1,4 +1,4 @@
-// Random programs of arithmetic, broadcasts, views and sums: native code has the bits of interpret().
+// Random programs of arithmetic, broadcasts, views, sums and stencils: native code has the bits of interpret().
 #include "catch.hpp"
 #include "same_bits.hpp"
 
@@ -7,6 +7,7 @@
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/elementwise/pairs.hpp>
+#include <wengert/ops/moves.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/view.hpp>
@@ -41,6 +42,44 @@ template <class T> Ref<Block> random_block(Dice& dice, const Shape& shape)
     return b;
 }
 
+/// Elements of a matrix from other places, as stencils read them.
+template <class T> Tensor<T> moved(Dice& dice, const Tensor<T>& a, const Tensor<T>& b)
+{
+    const auto axis = static_cast<std::int64_t>(dice.below(2));
+    const std::int64_t n = a.shape()[static_cast<std::size_t>(axis)],
+                       by = static_cast<std::int64_t>(dice.below(7)) - 3;
+    const auto part = [&](const Tensor<T>& x, std::int64_t first, std::int64_t end) {
+        return axis == 0 ? view(x, range(first, end)) : view(x, all(), range(first, end));
+    };
+    const std::int64_t width = std::min<std::int64_t>(n, 1 + static_cast<std::int64_t>(dice.below(3)));
+    switch (dice.below(6)) {
+    case 0: return roll(a, by, axis) * b;
+    case 1: return roll(a * T(0.5), by * n + 1, axis) + roll(a, by, 1 - axis);
+    case 2: {
+        const Tensor<T> h = concatenate({part(a, n - width, n), b, part(a, 0, width)}, axis);
+        return part(h, 0, n) + part(h, 2 * width, n + 2 * width) * T(2);
+    }
+    case 3: {
+        static constexpr PadMode modes[] = {PadMode::constant, PadMode::edge, PadMode::wrap,
+                                            PadMode::reflect};
+        std::vector<std::pair<std::int64_t, std::int64_t>> widths(2);
+        widths[static_cast<std::size_t>(axis)] = {1, 2};
+        const Tensor<T> p = pad(a, widths, modes[dice.below(n > 3 ? 4 : 3)]);
+        return part(p, 0, n) - part(p, 3, n + 3) * b;
+    }
+    case 4: return where(roll(a > b, by, axis), a, roll(b, 1, axis));
+    default: {
+        Tensor<T> y = a;
+        const Tensor<T> x = part(roll(b, by, axis), width, n) * T(0.25);
+        if (axis == 0)
+            view(y, range(0, n - width)) += x;
+        else
+            view(y, all(), range(0, n - width)) += x;
+        return y;
+    }
+    }
+}
+
 /// One more value, from those that are there.
 template <class T>
 Tensor<T> step(Dice& dice, const std::vector<Tensor<T>>& pool, std::int64_t rows, std::int64_t columns)
@@ -48,7 +87,14 @@ Tensor<T> step(Dice& dice, const std::vector<Tensor<T>>& pool, std::int64_t rows
     const auto any = [&] { return pool[dice.below(pool.size())]; };
     const Tensor<T> a = any(), b = any();
     const bool matrix = a.shape() == Shape{rows, columns};
-    switch (dice.below(16)) {
+    switch (dice.below(24)) {
+    case 16:
+    case 17:
+    case 18:
+    case 19:
+    case 20:
+    case 21:
+    case 22: return matrix ? moved(dice, a, minimum(b, pool[0])) : a - b;
     case 0: return a + b;
     case 1: return a - b;
     case 2: return a * b;

@@ -271,15 +271,7 @@ public:
     /// The result begins with it.
     bool in_step(ValueId i, ValueId v) const override
     {
-        const GraphNode& n = g_.node(v);
-        if (!n.primitive->index) return false;
-        const Index p = index_of(g_, n);
-        if (p.start != Index::Start::operand || n.inputs[p.base] != i) return false;
-        bool only = !p.arranged;
-        for (std::size_t k = 0; k < p.given_count; ++k) only = only && n.inputs[p.givens[k].operand] != i;
-        for (std::size_t k = 0; k < p.read_count; ++k)
-            only = only && (p.reads[k].operand == Index::no_operand || n.inputs[p.reads[k].operand] != i);
-        return only;
+        return begins_with(g_, g_.node(v), i);
     }
 
 private:

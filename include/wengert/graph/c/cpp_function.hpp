@@ -37,6 +37,18 @@ public:
         return at;
     }
 
+    /// Where the next values of states are made that trade places with these, and npos for others.
+    std::vector<std::size_t> next_states() const
+    {
+        std::vector<std::size_t> at;
+        for (std::size_t i = 0; i < states_; ++i)
+            at.push_back(
+                w_.plan.swaps(i)
+                    ? w_.plan.stores[w_.plan.values[w_.plan.root(w_.graph.outputs()[i])].store].offset
+                    : CppModule::Body::stays);
+        return at;
+    }
+
     /// The statements of the function, without the final `return 0;`.
     std::string text() const
     {
@@ -62,6 +74,11 @@ public:
     template <class F> void each_argument(const F& f) const
     {
         const Graph& g = w_.graph;
+        for (std::size_t i = 0; i < states_; ++i) {
+            if (!w_.plan.swaps(i)) continue;
+            f("state" + std::to_string(i), g.inputs()[i], true);
+            f("next" + std::to_string(i), g.inputs()[i], true);
+        }
         for (std::size_t i = states_; i < g.inputs().size(); ++i)
             f("in" + std::to_string(i), g.inputs()[i], false);
         for (std::size_t k = states_; k < g.outputs().size(); ++k)
@@ -106,7 +123,7 @@ private:
             return;
         }
         const std::string f =
-            w_.module.once('f', CppModule::fused, fused_text(w_.graph, w_.plan, t, w_.groups.chains()));
+            w_.module.once('f', CppModule::fused, fused_text(w_.graph, w_.plan, t, w_.groups));
         w_.line("{ void* const p[] = {$}; $(p, run->zero); }", list, f);
     }
     /// What the results of a loop are made from, they included: a rule may leave an operand out.
@@ -193,7 +210,7 @@ private:
         std::vector<std::pair<std::size_t, CppOperand>> moves;
         std::size_t aside = w_.scratch_begin();
         for (std::size_t i = 0; i < states_; ++i) {
-            if (w_.plan.in_place(i) || w_.plan.bytes_of(g.outputs()[i]) == 0) continue;
+            if (w_.plan.in_place(i) || w_.plan.swaps(i) || w_.plan.bytes_of(g.outputs()[i]) == 0) continue;
             CppOperand x = w_.operand(g.outputs()[i]);
             if (w_.plan.is_state(w_.plan.root(g.outputs()[i]))) {
                 const std::string to = "(" + x.type + "*)(arena + " + std::to_string(aside) + ")";
@@ -221,7 +238,7 @@ inline CppModule::Body CppModule::function(const Graph& g, std::optional<tiling:
                  (f.arguments().empty() ? "" : ", ") +
                  (native ? "char* arena, const wg_run* run)\n{\n" : "char* arena)\n{\n") + f.text() +
                  (f.fails() ? "    return 0;\n}\n\n" : "}\n\n");
-    return {name, f.workspace(), f.fails(), f.states()};
+    return {name, f.workspace(), f.fails(), f.states(), f.next_states()};
 }
 
 inline const CppModule::LoopBody& CppModule::body(const std::shared_ptr<const Graph>& g,
@@ -236,7 +253,7 @@ inline const CppModule::LoopBody& CppModule::body(const std::shared_ptr<const Gr
     kept_.insert(kept_.end(), {g, parts.step});
     LoopBody made{parts.before, {}, {}};
     if (parts.before) made.first = function(*parts.before);
-    made.step = function(*parts.step, rotation);
+    made.step = function(*parts.step, tiling::Rotation{rotation.states, rotation.fixed, true});
     return bodies_[key] = std::move(made);
 }
 

@@ -54,7 +54,9 @@ protected:
         CppModule::Body step = {};
         std::string workspace = {};
         Names before = {};
+        std::vector<std::size_t> traded = {};  ///< states that trade places with their next values
     };
+    static std::string next_of(const Body& b, std::size_t i) { return "next_" + b.states[i]; }
     /// Works out what is the same in all calls. `once`: there is one call.
     void prepare(Body& b, std::size_t states, bool once = false)
     {
@@ -79,7 +81,14 @@ protected:
             const std::size_t i = b.states.size();
             const GraphNode& x = input(*b.graph, i);
             b.states.push_back(name + std::to_string(i));
-            w_.line("$* const $ = ($*)($ + $);", type(x), b.states[i], type(x), b.workspace, at);
+            const std::size_t next = b.step.next[i];
+            const bool stays = next == CppModule::Body::stays;
+            w_.line("$*$ $ = ($*)($ + $);", type(x), stays ? " const" : "", b.states[i], type(x), b.workspace,
+                    at);
+            if (!stays) {
+                b.traded.push_back(i);
+                w_.line("$* $ = ($*)($ + $);", type(x), next_of(b, i), type(x), b.workspace, next);
+            }
             if (i < loaded) w_.line("memcpy($, $, $);", b.states[i], inputs_[from + i], bytes_of(x));
         }
     }
@@ -111,7 +120,13 @@ protected:
                                         : memory(y));
         }
         append(arguments, results);
-        call(b.step, b.workspace, arguments);
+        Names all;
+        for (const std::size_t i : b.traded) append(all, Names{b.states[i], next_of(b, i)});
+        append(all, arguments);
+        call(b.step, b.workspace, all);
+        for (const std::size_t i : b.traded)
+            w_.line("{ $* const t = $; $ = $; $ = t; }", type(input(*b.graph, i)), b.states[i], b.states[i],
+                    next_of(b, i), next_of(b, i));
         for (std::size_t k = first; k < b.graph->outputs().size(); ++k)
             if (!direct(k) && !snapshot(k))
                 put(k, results[k - first], element_count(output(*b.graph, k).shape), at);

@@ -27,11 +27,11 @@ inline bool overwrites_operand(const tiling::Plan& plan, const tiling::Task& t)
 
 /// The function over vectors of a fused group.
 inline std::string fused_text(const Graph& g, const tiling::Plan& plan, const tiling::Task& t,
-                              const std::vector<PartChain>& chains)
+                              const NativeGroups& groups)
 {
-    for (const PartChain& c : chains)
-        if (c.links.back().node == t.group.nodes.back()) return PartText(g, plan.layouts, t.group, c).text();
-    return LoopText(g, plan.layouts, t.group, overwrites_operand(plan, t)).text();
+    const bool over = overwrites_operand(plan, t);
+    const std::string stencil = groups.stencil_text(t.group, over);
+    return stencil.empty() ? LoopText(g, plan.layouts, t.group, over).text() : stencil;
 }
 
 /// What the functions of one header have in common, or those of native code (native_plan.hpp).
@@ -52,7 +52,10 @@ public:
         std::string name;
         std::size_t workspace = 0;  ///< bytes of its arena
         bool fails = false;
+        static constexpr std::size_t stays = ~std::size_t{0};
         std::vector<std::size_t> states = {};  ///< of a step: where they lie in the arena, from call to call
+        /// Where their next values are made that trade places with them; `stays` for a state whose next value comes to its place.
+        std::vector<std::size_t> next = {};
     };
     /// The body of a loop in two functions: what is the same in all steps, and a step, whose inputs are those of the body and
     /// then `before`'s outputs. `before` is null where nothing is the same in all steps.

@@ -80,8 +80,12 @@ public:
         case tiling::Home::input: return "in" + number(graph.node(from).index) + plus;
         case tiling::Home::output: return output(plan.stores[p.store].output, v) + plus;
         case tiling::Home::constant: return constant(from) + plus;
-        default: return "(" + type(v) + "*)(arena + " + number(plan.stores[p.store].offset) + ")" + plus;
+        default: break;
         }
+        bool next = false;
+        if (const ValueId i = plan.swapped(p.store, next); i != no_value)
+            return "(" + type(v) + "*)" + (next ? "next" : "state") + number(i) + plus;
+        return "(" + type(v) + "*)(arena + " + number(plan.stores[p.store].offset) + ")" + plus;
     }
     CppOperand operand(ValueId v)
     {

@@ -23,6 +23,9 @@
 
 namespace wengert::tiling {
 
+/// Which values have a step, or are made on the way to an output or a guard.
+std::vector<bool> needed_values(const Graph& g, const Layouts& layouts);
+
 namespace detail {
 
 struct SameElements {
@@ -38,7 +41,7 @@ class Fusion {
 public:
     Fusion(const Graph& g, const Layouts& layouts, Preferences& wants)
         : g_(g), layouts_(layouts), wants_(wants), source_(g.size()), kind_(g.size(), 0),
-          level_(g.size(), -1), needed_(g.size(), false), parent_(g.size()), group_(g.size(), none)
+          level_(g.size(), -1), parent_(g.size()), group_(g.size(), none)
     {}
 
     std::vector<Group> run();
@@ -57,8 +60,6 @@ private:
     bool passed_on(ValueId i, ValueId v) const;
     /// Does it take elements from other places?
     bool moves(ValueId v) const { return wants_.moves && is_described(*node(v).primitive); }
-
-    void find_needed();
 
     std::uint32_t elements_of(ValueId v);
     std::uint32_t number_of(const Shape& shape, std::uint16_t segment);

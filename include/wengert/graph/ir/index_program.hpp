@@ -54,6 +54,9 @@ TileKernel box_kernel(DType d, bool minus);
 /// Operand 1 added to a box of operand 0, as it lies: where that begins. False for all else.
 bool adds_box(const Index& p, Shape& first);
 
+/// Is the result operand i first, and is nothing else read of that?
+bool begins_with(const Graph& g, const GraphNode& n, ValueId i);
+
 /// An operation with a description, ready to run again and again on the same headers.
 struct IndexStep {
     Index program;

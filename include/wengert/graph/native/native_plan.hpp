@@ -69,7 +69,7 @@ struct NativePlan {
                 if (groups.may_be_in_strips(group) && long_ones.contains(count(g, group)))
                     strips(g, functions[t], group);
                 else
-                    functions[t].name = called(fused_text(g, plan, plan.tasks[t], groups.chains()));
+                    functions[t].name = called(fused_text(g, plan, plan.tasks[t], groups));
             } else if (ProductCode product = products.write(v); !product.text.empty()) {
                 functions[t] = {called(product.text), std::move(product.addresses)};
             } else if (loop_parameters(g.node(v)) ||

@@ -14,6 +14,8 @@ namespace wengert::tiling {
 /// one of these are read before the step. Inputs from number `fixed` on are the same in all steps.
 struct Rotation {
     std::size_t states = 0, fixed = 0;
+    bool swaps =
+        false;  ///< the caller lets states and their next values trade places, so that neither is copied
 };
 
 class Plan : public Planned {
@@ -31,8 +33,14 @@ public:
     bool read_before(std::size_t k) const;
     /// Of a step: has the next value of state i come about in its place?
     bool in_place(std::size_t i) const;
+    /// Of a step whose caller changes the places of states: is the next value of state i made in a place of its own, the state's
+    /// in the next step?
+    bool swaps(std::size_t i) const;
+    /// Is that the memory of state i, or of its next value? The state, or no_value.
+    ValueId swapped(std::uint32_t store, bool& next) const;
 
 private:
+    void find_swaps();
     void work_out(std::size_t team, double wake);
 
     Task& add_task(Group group);
@@ -72,6 +80,7 @@ private:
     void place();
 
     std::optional<Rotation> rotation_;
+    std::vector<std::size_t> swapped_;  ///< states that are
     bool elsewhere_ = false;
 };
 

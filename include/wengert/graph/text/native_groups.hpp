@@ -1,13 +1,13 @@
 // Which operations of a graph become one loop of native code: the groups of the one fuser (fuse/fusion.hpp), by what text can say.
 //
 // A loop holds elementwise operations of one shape whose rules are programs of numbers, whether or not they have operands in
-// common, and sums over the last axes of what it makes. A chain of additions to parts is a loop of its own (part_chains.hpp).
+// common, and sums over the last axes of what it makes. Stencils are loops of their own (stencils.hpp).
 #pragma once
 
 #include <unordered_set>
 
 #include "../fuse/fusion.hpp"
-#include "part_chains.hpp"
+#include "stencil_text.hpp"
 
 namespace wengert::detail {
 
@@ -25,19 +25,26 @@ public:
 
     NativeGroups(const Graph& g, tiling::Layouts layouts, bool with_sums = true)
         : g_(g), layouts_(std::move(layouts)), with_sums_(with_sums), steps_(g.size(), 0),
-          chain_(g.size(), none), along_(g.size(), false)
+          all_stencils_(g, layouts_), stencil_(g.size(), none), along_(g.size(), false)
     {
         unrelated = true;
         if (!with_sums) return;
-        chains_ = PartChains(g_, layouts_).find();
-        for (std::uint32_t k = 0; k < chains_.size(); ++k) {
-            const std::vector<ValueId> nodes = chains_[k].nodes();
+        moves = true;
+        stencils_ = all_stencils_.find();
+        for (std::uint32_t k = 0; k < stencils_.size(); ++k) {
+            const std::vector<ValueId>& nodes = stencils_[k].nodes;
             whole_.emplace_back(nodes.data(), nodes.size());
-            for (ValueId v : nodes) chain_[v] = k;
+            for (ValueId v : nodes) stencil_[v] = k;
         }
     }
 
-    const std::vector<PartChain>& chains() const noexcept { return chains_; }
+    /// The text of a group that is a stencil, or "".
+    std::string stencil_text(const tiling::Group& group, bool overwritten) const
+    {
+        const std::uint32_t k = stencil_[group.nodes.back()];
+        return k == none ? ""
+                         : StencilText(g_, layouts_, group, all_stencils_, stencils_[k], overwritten).text();
+    }
     /// In an order in which they can run.
     std::vector<tiling::Group> take()
     {
@@ -49,7 +56,7 @@ public:
 
     bool fuses(ValueId v) override
     {
-        if (chain_[v] != none) return false;
+        if (stencil_[v] != none) return false;
         const TypedProgram p = program_of(g_, layouts_, v, !with_sums_);
         if (p) steps_[v] = p.steps().size() - g_.node(v).inputs.size();
         if (p && with_sums_ && runs_along(v)) {
@@ -91,11 +98,13 @@ public:
                    return *summed_axes(g_, g_.node(u)) == *axes && g_.node(u).dtype == n.dtype;
                });
     }
-    /// What belongs to a chain waits for its last addition, which all of it is made with.
+    /// All of a stencil is made with the last of its results.
     const ValueList* whole_step(ValueId v) const override
     {
-        return chain_[v] == none ? nullptr : &whole_[chain_[v]];
+        return stencil_[v] == none ? nullptr : &whole_[stencil_[v]];
     }
+
+    bool in_step(ValueId i, ValueId v) const override { return begins_with(g_, g_.node(v), i); }
 
 private:
     static constexpr std::uint32_t none = ~0U;
@@ -162,9 +171,10 @@ private:
     const Graph& g_;
     const tiling::Layouts layouts_;
     bool with_sums_;
-    std::vector<std::size_t> steps_;    ///< of the programs of what fuses
-    std::vector<std::uint32_t> chain_;  ///< the chain that a value is part of
-    std::vector<PartChain> chains_;
+    std::vector<std::size_t> steps_;  ///< of the programs of what fuses
+    Stencils all_stencils_;
+    std::vector<std::uint32_t> stencil_;  ///< the stencil that a value is part of
+    std::vector<Stencil> stencils_;
     std::vector<ValueList> whole_;                          ///< their nodes
     std::vector<bool> along_;                               ///< may it be in strips?
     std::unordered_map<std::size_t, std::size_t> totals_;   ///< steps of these, by their elements

@@ -15,7 +15,7 @@ WENGERT_INLINE std::size_t SameElementsHash::operator()(const SameElements& s) c
 
 WENGERT_INLINE std::vector<Group> Fusion::run()
 {
-    find_needed();
+    needed_ = needed_values(g_, layouts_);
     find_kinds();
     find_levels();
     sink();
@@ -34,19 +34,6 @@ WENGERT_INLINE bool Fusion::passed_on(ValueId i, ValueId v) const
 {
     const ValueId u = source_[i];
     return together(u, v) && rows_->in_step(i, u, v) && (!moves(v) || wants_.in_step(i, v));
-}
-
-WENGERT_INLINE void Fusion::find_needed()
-{
-    for (ValueId v : g_.outputs()) needed_[v] = true;
-    for (const Guard& guard : g_.guards()) needed_[guard.value] = true;
-    for (ValueId v = static_cast<ValueId>(g_.size()); v-- > 0;) {
-        const GraphNode& n = node(v);
-        if (n.kind == Graph::Kind::operation && n.primitive->compute && !layouts_[v].is_view(v))
-            needed_[v] = true;
-        if (needed_[v])
-            for (ValueId i : n.inputs) needed_[i] = true;
-    }
 }
 
 WENGERT_INLINE std::uint32_t Fusion::elements_of(ValueId v)
@@ -80,11 +67,21 @@ WENGERT_INLINE void Fusion::find_kinds()
 
 WENGERT_INLINE void Fusion::find_levels()
 {
-    for (ValueId v = 0; v < g_.size(); ++v)
-        for (ValueId i : node(v).inputs) {
-            const std::int32_t before = level_[source_[i]];
-            level_[v] = std::max(level_[v], before + (fusible(v) && !passed_on(i, v)));
+    bool rises = true;
+    while (rises) {
+        rises = false;
+        for (ValueId v = 0; v < g_.size(); ++v) {
+            for (ValueId i : node(v).inputs) {
+                const std::int32_t before = level_[source_[i]];
+                level_[v] = std::max(level_[v], before + (fusible(v) && !passed_on(i, v)));
+            }
+            const ValueList* const all = wants_.whole_step(v);
+            if (!all || all->back() != v) continue;
+            // what is made at once has one level; what reads the first of it stands before the last
+            for (ValueId u : *all) level_[v] = std::max(level_[v], level_[u]);
+            for (ValueId u : *all) rises = std::exchange(level_[u], level_[v]) != level_[v] || rises;
         }
+    }
 }
 
 WENGERT_INLINE void Fusion::sink()
@@ -276,6 +273,21 @@ WENGERT_INLINE std::vector<Group> Fusion::ordered()
 }  // namespace wengert::tiling::detail
 
 namespace wengert::tiling {
+
+WENGERT_INLINE std::vector<bool> needed_values(const Graph& g, const Layouts& layouts)
+{
+    std::vector<bool> needed(g.size(), false);
+    for (ValueId v : g.outputs()) needed[v] = true;
+    for (const Guard& guard : g.guards()) needed[guard.value] = true;
+    for (ValueId v = static_cast<ValueId>(g.size()); v-- > 0;) {
+        const GraphNode& n = g.node(v);
+        if (n.kind == Graph::Kind::operation && n.primitive->compute && !layouts[v].is_view(v))
+            needed[v] = true;
+        if (needed[v])
+            for (ValueId i : n.inputs) needed[i] = true;
+    }
+    return needed;
+}
 
 WENGERT_INLINE std::vector<Group> groups_of(const Graph& g, const Layouts& layouts, Preferences& wants)
 {

@@ -94,4 +94,16 @@ WENGERT_INLINE bool adds_box(const Index& p, Shape& first)
     return true;
 }
 
+WENGERT_INLINE bool begins_with(const Graph& g, const GraphNode& n, ValueId i)
+{
+    if (!n.primitive->index) return false;
+    const Index p = index_of(g, n);
+    if (p.start != Index::Start::operand || n.inputs[p.base] != i) return false;
+    bool only = !p.arranged;
+    for (std::size_t k = 0; k < p.given_count; ++k) only = only && n.inputs[p.givens[k].operand] != i;
+    for (std::size_t k = 0; k < p.read_count; ++k)
+        only = only && (p.reads[k].operand == Index::no_operand || n.inputs[p.reads[k].operand] != i);
+    return only;
+}
+
 }  // namespace wengert

@@ -47,11 +47,44 @@ WENGERT_INLINE bool Plan::in_place(std::size_t i) const
                       values[root(v)].store == values[u].store);
 }
 
+WENGERT_INLINE void Plan::find_swaps()
+{
+    if (!rotation_ || !rotation_->swaps) return;
+    for (std::size_t i = 0; i < rotation_->states; ++i) {
+        const ValueId u = graph.inputs()[i], v = root(graph.outputs()[i]);
+        std::size_t times = 0;
+        for (std::size_t k = 0; k < rotation_->states; ++k) times += root(graph.outputs()[k]) == v;
+        if (times != 1 || in_place(i) || !whole(graph.outputs()[i]) || bytes_of(u) == 0 ||
+            bytes_of(v) != bytes_of(u))
+            continue;
+        if (values[v].home != Home::arena || graph.node(v).kind != Graph::Kind::operation) continue;
+        Store& s = stores[values[v].store];
+        if (s.values != 1 || stores[values[u].store].values != 1) continue;
+        s.first = 0, s.last = end();  // all of the time, as the state's
+        swapped_.push_back(i);
+    }
+}
+
+WENGERT_INLINE bool Plan::swaps(std::size_t i) const
+{
+    return std::find(swapped_.begin(), swapped_.end(), i) != swapped_.end();
+}
+
+WENGERT_INLINE ValueId Plan::swapped(std::uint32_t store, bool& next) const
+{
+    for (const std::size_t i : swapped_) {
+        next = values[root(graph.outputs()[i])].store == store;
+        if (next || values[graph.inputs()[i]].store == store) return static_cast<ValueId>(i);
+    }
+    return no_value;
+}
+
 WENGERT_INLINE void Plan::work_out(std::size_t team, double wake)
 {
     sink_updates(*this);
     find_lifetimes();
     make_stores();
+    find_swaps();
     claim_outputs();
     find_donors();
     if (team > 1) spread(team, wake);
