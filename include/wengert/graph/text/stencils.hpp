@@ -23,9 +23,9 @@ class Stencils {
 public:
     static constexpr std::size_t most_nodes = 64, most_cells = 125, most_statements = 3000;
     /// Operations that are computed again, where several places read what they make.
-    static constexpr std::size_t most_again = 24;
+    static constexpr std::size_t most_again = 64;
     /// Elements of the last axis, from which on its boxes are worth a loop.
-    static constexpr std::int64_t shortest_row = 4;
+    static constexpr std::int64_t shortest_row = 3;
 
     Stencils(const Graph& g, const tiling::Layouts& layouts) : g_(g), layouts_(layouts) {}
 
