@@ -277,3 +277,23 @@ TEST_CASE("a function of the program's own that is called like one of the librar
         CHECK(wg::allclose(gradient(x), wg::grad(f)(x), 1e-14));
     }
 }
+
+TEST_CASE("the rule of an identity is in derivatives of a frozen function, at second order too")
+{
+    const auto identity = [](const D& x) { return x; };
+    const auto check = [&](const auto& scaled) {
+        const auto f = [&](const D& x) { return sum(sin(scaled(x)) * x); };
+        const auto twice = [](auto& g) {
+            return wg::grad([&g](const D& x) { return sum(square(wg::grad(g)(x))); });
+        };
+        const D x = {0.3, -0.5};
+        for (const bool optimize : {true, false}) {
+            auto frozen = wg::freeze(f, {.optimize = optimize});
+            CHECK(wg::allclose(wg::grad(frozen)(x), wg::grad(f)(x), 1e-14));
+            CHECK(wg::allclose(twice(frozen)(x), twice(f)(x), 1e-14));
+            CHECK(wg::allclose(wg::freeze(twice(f), {.optimize = optimize})(x), twice(f)(x), 1e-14));
+        }
+    };
+    check(wg::custom_vjp(identity, [](const D& g, const D&, const D& x) { return -g * x; }));
+    check(wg::custom_jvp(identity, [](const D& dx, const D&, const D& x) { return -dx * x; }));
+}

@@ -266,7 +266,8 @@ inline const Block* dying_operand(const Tape& tape, const Primitive& p, const An
                                   std::uint64_t mask, unsigned temporaries)
 {
     if (tape.anomaly || tape.save_all || recorder() || (mask & tape.forward_levels)) return nullptr;
-    const unsigned free = unread(p, in, temporaries, mask && p.differentiable ? needed(tape, p, in, mask) : 0U);
+    const unsigned free =
+        unread(p, in, temporaries, mask && p.differentiable ? needed(tape, p, in, mask) : 0U);
     for (std::size_t i = 0; i < p.arity; ++i)
         if (free >> i & 1) {
             const Block& b = *in[i]->value;
@@ -432,6 +433,9 @@ WENGERT_INLINE AnyTensor apply_any(const Primitive& p, const void* op, const Any
         const Restore<Recorder*> one_operation(current_thread().recorder, nullptr);  // not what it is made of
         out = detail::compute_structural(p, op, blocks.data(), n, at);
     }
+    // An identity with a rule: a trace would take the operand for the result, and lose the rule.
+    if (recorder() && std::find(blocks.begin(), blocks.end(), out) != blocks.end())
+        out = make_view(out, out->shape, out->strided ? &out->view_strides : nullptr, 0);
     return record(p, operands.data(), n, std::move(out), op, at);
 }
 

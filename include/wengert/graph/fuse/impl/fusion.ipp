@@ -76,7 +76,8 @@ WENGERT_INLINE void Fusion::find_levels()
                 level_[v] = std::max(level_[v], before + (fusible(v) && !passed_on(i, v)));
             }
             const ValueList* const all = wants_.whole_step(v);
-            if (!all || all->back() != v) continue;
+            if (!all || all->back() != v || fusible(v))
+                continue;  // a chain of updates in place goes on and on
             // what is made at once has one level; what reads the first of it stands before the last
             for (ValueId u : *all) level_[v] = std::max(level_[v], level_[u]);
             for (ValueId u : *all) rises = std::exchange(level_[u], level_[v]) != level_[v] || rises;
