@@ -434,7 +434,8 @@ WENGERT_INLINE AnyTensor apply_any(const Primitive& p, const void* op, const Any
         out = detail::compute_structural(p, op, blocks.data(), n, at);
     }
     // An identity with a rule: a trace would take the operand for the result, and lose the rule.
-    if (recorder() && std::find(blocks.begin(), blocks.end(), out) != blocks.end())
+    const auto is_result = [&](const Ref<Block>& b) { return b.get() == out.get(); };
+    if (recorder() && std::any_of(blocks.begin(), blocks.end(), is_result))
         out = make_view(out, out->shape, out->strided ? &out->view_strides : nullptr, 0);
     return record(p, operands.data(), n, std::move(out), op, at);
 }
