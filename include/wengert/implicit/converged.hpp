@@ -19,9 +19,15 @@ namespace detail {
 enum class ImplicitName : std::uint8_t { root, fixed_point, minimize, cg, gmres, bicgstab, odeint };
 inline std::string_view name_of_implicit(ImplicitName n)
 {
-    constexpr std::string_view names[] = {"root",  "fixed_point", "minimize", "cg",
-                                          "gmres", "bicgstab",    "odeint"};
-    return names[static_cast<std::size_t>(n)];
+    switch (n) {
+    case ImplicitName::root: return "root";
+    case ImplicitName::fixed_point: return "fixed_point";
+    case ImplicitName::minimize: return "minimize";
+    case ImplicitName::cg: return "cg";
+    case ImplicitName::gmres: return "gmres";
+    case ImplicitName::bicgstab: return "bicgstab";
+    default: return "odeint";
+    }
 }
 
 /// The parameter `of` of an operation, for what compares operations.
