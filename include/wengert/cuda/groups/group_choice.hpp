@@ -269,10 +269,7 @@ public:
     }
     const ValueList* whole_step(ValueId v) const override { return in_place_.list(v); }
     /// The result begins with it.
-    bool in_step(ValueId i, ValueId v) const override
-    {
-        return begins_with(g_, g_.node(v), i);
-    }
+    bool in_step(ValueId i, ValueId v) const override { return begins_with(g_, g_.node(v), i); }
 
 private:
     /// More of them take registers from other threads, and the compiler long.
