@@ -380,7 +380,8 @@ private:
         case Op::compare: return wg::cast<T>(relation(a, b, i.p[0])) - 0.5;
         case Op::logical: return where((a < b && a > b - 1.0) || !(b > 0.25), a, b * b);
         case Op::integer: {
-            const Whole n = wg::cast<std::int64_t>(wg::clip(a * 3.0, -100.0, 100.0));
+            const Tensor<T> known = where(a == a, a, Tensor<T>(T(0)));  // a NaN is no whole number
+            const Whole n = wg::cast<std::int64_t>(wg::clip(known * 3.0, -100.0, 100.0));
             return wg::cast<T>(i.p[0] % 2 ? n * n - std::int64_t(3)
                                           : maximum(n, std::int64_t(1)) + std::int64_t(2)) *
                    0.125;

@@ -211,6 +211,7 @@ private:
         const Block& from = r.kind == OutputRule::input  ? *inputs[r.index]
                             : r.kind == OutputRule::same ? *outputs[r.index]
                                                          : *r.block;
+        if (out && from.count == 0) return;
         if (out && r.kind == OutputRule::landed && !out->strided)
             std::memcpy(out->data, from.data, from.bytes());
         else if (out)

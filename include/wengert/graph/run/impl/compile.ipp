@@ -101,7 +101,7 @@ WENGERT_INLINE void emit_plan(Emitter& e, PlanWatch* watch, const std::function<
     e.end_direct_calls();
     for (std::uint32_t i : plan.staged) {
         const ValueId v = g.inputs()[i];
-        e.program.staged().push_back({i, nullptr, plan.bytes_of(v)});
+        if (const std::size_t bytes = plan.bytes_of(v)) e.program.staged().push_back({i, nullptr, bytes});
     }
     for (Staged& s : e.program.staged()) e.bind(&s.to, g.inputs()[s.input]);
     e.program.stats = {plan.tasks.size(), plan.arena.bytes, plan.arena.lower_bound, e.threads()};
