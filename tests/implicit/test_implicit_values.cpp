@@ -1,5 +1,6 @@
 // What solvers find, beside closed forms; what they tell of it; what has no answer.
 #include "implicit/implicit_cases.hpp"
+#include "lacks.hpp"
 
 #include <wengert/linalg.hpp>
 
@@ -12,14 +13,7 @@ using D = Tensor<double>;
 /// f() throws an E with all these words and a line of this file.
 template <class E, class F> void refuses(const std::vector<std::string>& words, const F& f)
 {
-    std::string said = "nothing was thrown";
-    try {
-        f();
-    } catch (const E& e) {
-        said = e.what();
-    } catch (const std::exception& e) {
-        said = std::string("another error: ") + e.what();
-    }
+    const std::string said = thrown<E>(f);
     INFO(said);
     for (const std::string& word : words) CHECK(said.find(word) != std::string::npos);
     CHECK(said.find("test_implicit_values.cpp:") != std::string::npos);

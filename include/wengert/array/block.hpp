@@ -230,6 +230,12 @@ inline Ref<Block> make_view(const Ref<Block>& of, const Shape& shape, const Stri
     return view;
 }
 
+/// The same elements under a header of their own.
+inline Ref<Block> another_header(const Ref<Block>& b)
+{
+    return make_view(b, b->shape, b->strided ? &b->view_strides : nullptr, 0);
+}
+
 /// True when nobody else can see the elements: a unique owner, or the only view of an owner that nobody holds. Lent memory is
 /// always seen by its owner.
 inline bool may_write(const Block& b) noexcept

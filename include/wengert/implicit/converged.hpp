@@ -61,7 +61,7 @@ struct Converged {
                        static_cast<std::int64_t>(s[3]), static_cast<double>(s[4])};
         if (!(s[0] > 0) && body_depth() == 0 && !Speculation::active())
             complain(s[0] < 0, s[1], s[2], s[4], at);
-        return make_view(found, found->shape, found->strided ? &found->view_strides : nullptr, 0);
+        return another_header(found);
     }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
@@ -90,6 +90,18 @@ private:
             at.line ? at : Tape::current().site_override);
     }
 };
+
+/// What a solver has found, as a constant.
+template <class T, class D>
+Tensor<T, D> settled(ImplicitName of, const std::shared_ptr<SolverReport>& report, const Tensor<T, D>& found,
+                     const Tensor<bool, D>& good, const Tensor<T, D>& iterations,
+                     const Tensor<T, D>& rejected, const Tensor<T, D>& evaluations,
+                     const Tensor<T, D>& residual, const Site& at)
+{
+    const Tensor<T, D> state =
+        stack(std::vector{cast<T>(good), iterations, rejected, evaluations, residual}, 0);
+    return stop_gradient(apply<Converged, T>({of, report}, at, found, state));
+}
 
 }  // namespace detail
 }  // namespace wengert

@@ -12,7 +12,7 @@
 namespace wengert::detail {
 
 template <class T, class D> Tensor<T, D> zero_beside(const Tensor<T, D>& x) { return sum(zeros_like(x)); }
-/// ‖x‖₂, and the inner product.
+/// The inner product.
 template <class T, class D> Tensor<T, D> inner(const Tensor<T, D>& x, const Tensor<T, D>& y)
 {
     return sum(x * y);
@@ -137,9 +137,8 @@ Tensor<T, D> krylov(ImplicitName method, const A& a, const Tensor<T, D>& b, cons
                                   one,
                                   zero};
     const KrylovState<T, D> s = while_loop(test, body, start, at);
-    const Tensor<T, D> residual = left(s), good = cast<T>(residual <= limit);
-    const Tensor<T, D> state = stack(std::vector{good, s.count, zero, s.count, residual}, 0);
-    return stop_gradient(apply<Converged, T>({method, options.report}, at, s.x, state));
+    const Tensor<T, D> residual = left(s);
+    return settled(method, options.report, s.x, residual <= limit, s.count, zero, s.count, residual, at);
 }
 
 }  // namespace wengert::detail

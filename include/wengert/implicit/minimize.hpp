@@ -21,7 +21,7 @@ Tensor<T, D> bfgs_update(const Tensor<T, D>& h, const Tensor<T, D>& s, const Ten
     const Tensor<T, D> sy = sum(s * y), hy = matmul(h, y), scale = quotient(ones_like(sy), sy);
     const Tensor<T, D> cross = column(hy) * s, both = cross + transpose(cross);
     const Tensor<T, D> next = h - scale * both + (scale + scale * scale * sum(y * hy)) * (column(s) * s);
-    return where(sy > T(0) * sy, next, h);
+    return where(sy > zeros_like(sy), next, h);
 }
 
 /// The x at which f is least, by BFGS with steps made half as long until Armijo's rule holds but for rounding; a constant.
@@ -35,8 +35,9 @@ Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& op
     using State = BfgsState<T, D>;
     const auto value_and_slope = value_and_grad(f, at);
     const auto test = [&](const State& s) {
-        return logical_and(greatest(s.g) > tolerance * (T(1) + abs(s.f)),
-                           logical_and(s.count<most, s.length> T(1e-12)));
+        const auto steep = greatest(s.g) > tolerance * (T(1) + abs(s.f));
+        const auto has_steps = s.count<most, has_length = s.length> T(1e-12);
+        return logical_and(steep, logical_and(has_steps, has_length));
     };
     const auto body = [&](const State& s) {
         const Tensor<T, D> d = -matmul(s.h, s.g), x = s.x + s.length * d;
@@ -57,9 +58,9 @@ Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& op
     const Tensor<T, D> first = minimum(zero + T(1), T(1) / maximum(greatest(g0), zero + T(1e-30)));
     const Tensor<T, D> unit = linalg::detail::unit_beside(reshape(x0, {1, -1}));
     const State s = while_loop(test, body, State{x0, f0, g0, first * unit, zero + T(1), zero, zero}, at);
-    const Tensor<T, D> slope = greatest(s.g), good = cast<T>(slope <= tolerance * (T(1) + abs(s.f)));
-    const Tensor<T, D> state = stack(std::vector{good, s.count, s.rejected, s.count + T(1), slope}, 0);
-    return stop_gradient(apply<Converged, T>({ImplicitName::minimize, options.report}, at, s.x, state));
+    const Tensor<T, D> slope = greatest(s.g);
+    return settled(ImplicitName::minimize, options.report, s.x, slope <= tolerance * (T(1) + abs(s.f)),
+                   s.count, s.rejected, s.count + T(1), slope, at);
 }
 
 }  // namespace detail

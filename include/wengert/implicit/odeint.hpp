@@ -182,13 +182,14 @@ private:
         return custom_vjp(value, rule, at)(start, times, parameters, at);
     }
 };
-/// odeint(f, y0, times, p…, options): the solution of ẏ = f(y, t, p…) from y0 at the first time, at all times, which are in order, up or down.
-/// y is any tree of tensors, of which each gets one more axis in front. By Dormand and Prince's method 5(4) with adaptive steps. Its derivatives are those of the steps taken, of any order and in both modes. Throws
-/// NumericError where the steps become too many or too short.
+/// odeint(f, y0, times, p…, options): the solution of ẏ = f(y, t, p…) from y0 at the first time, at all times, which are in order, up
+/// or down. y is any tree of tensors, of which each gets one more axis in front. By Dormand and Prince's method 5(4) with adaptive
+/// steps. Its derivatives are those of the steps taken, of any order and in both modes. Throws NumericError where the steps become
+/// too many or too short.
 inline constexpr Odeint<false> odeint{};
-/// odeint_adjoint(f, y0, times, p…, options): odeint with a derivative by an equation of its own, backwards in time, that keeps y at the
-/// times alone (the continuous adjoint; Chen et al. 2018). Reverse mode alone, else NoForwardMode; parameters are of y's dtype, and a variable
-/// that f captures throws a TapeError.
+/// odeint_adjoint(f, y0, times, p…, options): odeint with a derivative by an equation of its own, backwards in time, that keeps y at
+/// the times alone (the continuous adjoint; Chen et al. 2018). Reverse mode alone, else NoForwardMode. Parameters have y's dtype. A
+/// variable that f captures throws a TapeError.
 inline constexpr Odeint<true> odeint_adjoint{};
 
 }  // namespace wengert

@@ -11,9 +11,8 @@ struct SolverOptions {
     double tolerance = 0;         ///< of the error relative to the answer; 0: one that fits the dtype
     std::int64_t iterations = 0;  ///< at most so many; 0: one that fits the method
     std::int64_t restart = 30;    ///< of gmres: so many vectors are kept
-    std::int64_t dense =
-        256;         ///< up to so many unknowns a Jacobian is a matrix, beyond that gmres needs none
-    int orders = 3;  ///< of a frozen function's derivatives, those within it among them
+    std::int64_t dense = 256;     ///< unknowns up to which a Jacobian is a matrix; gmres needs none
+    int orders = 3;               ///< of a frozen function's derivatives, those within it among them
     std::shared_ptr<SolverReport> report = nullptr;
     using is_options_of_a_solver = void;
 };

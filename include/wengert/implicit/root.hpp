@@ -22,8 +22,9 @@ Tensor<T, D> newton(ImplicitName of, const F& f, const Tensor<T, D>& start, cons
             most = T(most_or(options.iterations, 100));
     using State = NewtonState<T, D>;
     const auto test = [&](const State& s) {
-        return logical_and(logical_and(s.change > tolerance, greatest(s.f) != zeros_like(s.change)),
-                           logical_and(s.count<most, s.fraction> T(1e-6)));
+        const auto unsolved = logical_and(s.change > tolerance, greatest(s.f) != zeros_like(s.change));
+        const auto has_steps = s.count<most, has_length = s.fraction> T(1e-6);
+        return logical_and(unsolved, logical_and(has_steps, has_length));
     };
     const auto body = [&](const State& s) {
         const Tensor<T, D> d = inverse_at(f, s.y, ImplicitName::gmres, options, at)(s.f);
@@ -39,9 +40,8 @@ Tensor<T, D> newton(ImplicitName of, const F& f, const Tensor<T, D>& start, cons
     const Tensor<T, D> y0 = stop_gradient(start), zero = zero_beside(y0);
     const State s = while_loop(test, body, State{y0, f(y0), zero + T(1), zero + T(1), zero, zero}, at);
     const Tensor<T, D> residual = greatest(s.f);
-    const Tensor<T, D> good = cast<T>(logical_or(s.change <= tolerance, residual == zeros_like(residual)));
-    const Tensor<T, D> state = stack(std::vector{good, s.count, s.rejected, s.count + T(1), residual}, 0);
-    return stop_gradient(apply<Converged, T>({of, options.report}, at, s.y, state));
+    const auto good = logical_or(s.change <= tolerance, residual == zeros_like(residual));
+    return settled(of, options.report, s.y, good, s.count, s.rejected, s.count + T(1), residual, at);
 }
 
 template <class T, class D> struct IterationState {
@@ -64,9 +64,8 @@ Tensor<T, D> iterate(const G& g, const Tensor<T, D>& start, const SolverOptions&
     };
     const Tensor<T, D> z0 = stop_gradient(start), zero = zero_beside(z0);
     const State s = while_loop(test, body, State{z0, zero + T(1), zero}, at);
-    const Tensor<T, D> state =
-        stack(std::vector{cast<T>(s.change <= tolerance), s.count, zero, s.count, s.change}, 0);
-    return stop_gradient(apply<Converged, T>({ImplicitName::fixed_point, options.report}, at, s.z, state));
+    return settled(ImplicitName::fixed_point, options.report, s.z, s.change <= tolerance, s.count, zero,
+                   s.count, s.change, at);
 }
 
 }  // namespace detail

@@ -154,7 +154,7 @@ public:
     {
         return (n.mask & bit(level)) && n.sequence >= levels_[level].start;
     }
-    /// On any of these?
+    /// Does it depend on any of these?
     bool depends(const Node& n, std::uint64_t levels) const noexcept
     {
         for (std::uint64_t rest = n.mask & levels; rest; rest &= rest - 1)
@@ -242,6 +242,13 @@ private:
     T& variable_;
     T old_;
 };
+
+/// Does x depend on a level at which operations are recorded now?
+inline bool depends_now(const AnyTensor& x)
+{
+    const Tape& tape = Tape::current();
+    return x.node && tape.depends(*x.node, tape.active);
+}
 
 /// What a function is composed of is recorded at the line of the function's call, or of the call that this one stands in.
 class ComposedAt {

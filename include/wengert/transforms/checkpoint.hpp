@@ -55,9 +55,8 @@ template <class Inputs> bool is_kept(const Tape& tape, const Inputs& inputs)
     const std::uint64_t forward = tape.active & tape.forward_levels;
     if ((tape.active & ~forward) == 0) return false;
     const bool traced = recorder() && recorder()->trace_of_loops();
-    return !forward || (traced && std::none_of(inputs.begin(), inputs.end(), [&](const AnyTensor& t) {
-                            return t.node && (t.node->mask & forward);
-                        }));
+    const auto is_pushed = [&](const AnyTensor& t) { return t.node && tape.depends(*t.node, forward); };
+    return !forward || (traced && std::none_of(inputs.begin(), inputs.end(), is_pushed));
 }
 
 /// Under hooks the second run is given other tensors than the first.

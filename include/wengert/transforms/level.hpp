@@ -91,9 +91,7 @@ Tensor<T, D> lift(const Tensor<T, D>& x, std::size_t level, std::string_view tra
         Recorder* r = recorder();
         if (!r) [[likely]]
             return Tensor<T, D>(AnyTensor{x.any().value, std::move(node)});
-        const Ref<Block>& b = x.any().value;
-        const Strides strides = b->strides();
-        AnyTensor variable{make_view(b, b->shape, &strides, 0), std::move(node)};
+        AnyTensor variable{another_header(x.any().value), std::move(node)};
         r->alias(x.any(), variable.value, at);
         return Tensor<T, D>(std::move(variable));
     }

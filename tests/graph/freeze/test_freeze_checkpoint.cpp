@@ -95,3 +95,40 @@ TEST_CASE("a loop in a checkpoint whose body has a gradient of its own, at secon
     for (const D& x : {D(0.3), D{0.3}, D{0.3, -0.5}})
         CHECK(allclose(wg::freeze(second)(x), second(x), 1e-14));
 }
+
+TEST_CASE("what a checkpoint captures is of no later level: results that are handed through, forward levels, "
+          "three orders")
+{
+    const auto total = [](const D& t) { return sum(sin(t) + t * 0.25); };
+    const auto with_inner = [&](const D& x) {
+        return [&total, x](const D& y) {
+            const auto inner = [&](const D& z) { return std::pair(total(z * y), x); };  // x is handed through
+            const auto body = [&](const D& s) {
+                const auto [value, captured] = inner(s);
+                const D slope = wg::grad([&](const D& z) { return total(z * x); })(s);
+                return std::pair(tanh(slope * captured), value);
+            };
+            const auto [state, each] = wg::scan(body, y, std::int64_t(2));
+            return state + sum(each) + wg::jvp([&](const D& z) { return z * x; }, y, x).second;
+        };
+    };
+    const auto loss = [&](const D& x) { return total(wg::checkpoint(with_inner(x))(x)); };
+    const auto plain = [&](const D& x) { return total(with_inner(x)(x)); };
+    const auto second = [&](const auto& f) {
+        return wg::grad([&total, &f](const D& x) { return total(wg::grad(f)(x)); });
+    };
+    for (const D& x : {D{0.3, -0.5}, D(0.3)}) {
+        const D expected = second(plain)(x);
+        CHECK(allclose(second(loss)(x), expected, 1e-13));
+        CHECK(allclose(wg::freeze(second(loss))(x), expected, 1e-13));
+        const D tangent = wg::jvp(wg::grad(plain), x, x).second;
+        CHECK(allclose(wg::jvp(wg::grad(loss), x, x).second, tangent, 1e-13));
+        auto frozen = wg::freeze(loss);
+        CHECK(allclose(wg::jvp(wg::grad(frozen), x, x).second, tangent, 1e-13));
+        const auto twice = second(loss);
+        const auto thrice = second(plain);
+        const D third = wg::grad([&](const D& v) { return sum(thrice(v)); })(x);
+        CHECK(allclose(wg::grad([&](const D& v) { return sum(twice(v)); })(x), third, 1e-12));
+        CHECK(allclose(wg::freeze(wg::grad([&](const D& v) { return sum(twice(v)); }))(x), third, 1e-12));
+    }
+}

@@ -172,3 +172,27 @@ TEST_CASE("a step of the heat equation and its gradient are one pass each in nat
     CHECK(passes(heat) == 1);
     CHECK(passes(wg::grad([](const D& t) { return sum(heat(t) * t); })) == 1);
 }
+
+TEST_CASE("stencils in checkpoints, in forward mode, on threads, and in calls after the first")
+{
+    wg::FreezeOptions options;
+    options.backend = wg::native;
+    options.threads = 2;
+    for (const Example& e : examples) {
+        CAPTURE(e.name);
+        const D x = filled_with(e.shape, 3), y = filled_with(e.shape, 5);
+        const auto loss = [&](const D& v) { return sum(square(wg::checkpoint(e.f)(v))); };
+        const auto slope = wg::grad(loss);
+        const auto tangent = [&](const D& v) { return wg::jvp(e.f, v, v * 0.5).second; };
+        auto of_slope = wg::freeze(slope, options);
+        auto of_tangent = wg::freeze(tangent, options);
+        for (const D& v : {x, y, x}) {
+            CHECK(same_bits(of_slope(v), slope(v)));
+            CHECK(same_bits(of_tangent(v), tangent(v)));
+        }
+        auto frozen = wg::freeze(e.f, options);
+        CHECK(allclose(wg::grad([&](const D& v) { return sum(square(frozen(v))); })(x), slope(x), 1e-12));
+        const wg::SavedTensorHooks hooks(wg::save_on_disk("/tmp"));
+        CHECK(same_bits(wg::grad([&](const D& v) { return sum(square(frozen(v))); })(x), slope(x)));
+    }
+}

@@ -69,12 +69,7 @@ inline std::vector<Ref<Block>> blocks_of(const std::vector<AnyTensor>& x)
     return out;
 }
 
-inline bool depends(const std::vector<AnyTensor>& x)
-{
-    const std::uint64_t active = Tape::current().active;
-    return std::any_of(x.begin(), x.end(),
-                       [&](const AnyTensor& t) { return t.node && (t.node->mask & active); });
-}
+inline bool depends(const std::vector<AnyTensor>& x) { return std::any_of(x.begin(), x.end(), depends_now); }
 
 inline std::vector<AnyTensor> as_constants(std::vector<Ref<Block>> blocks)
 {

@@ -66,6 +66,7 @@ private:
 
     void find_kinds();
     void find_levels();
+    bool raise_step(ValueId last);
 
     /// Moves an operation to the level of its readers if all of them are on one higher level, over the same elements. Its value
     /// then needs no memory. It is not moved if that would keep more than one operand alive in its place, or rows for the sake of

@@ -14,8 +14,7 @@ namespace wengert::tiling {
 /// one of these are read before the step. Inputs from number `fixed` on are the same in all steps.
 struct Rotation {
     std::size_t states = 0, fixed = 0;
-    bool swaps =
-        false;  ///< the caller lets states and their next values trade places, so that neither is copied
+    bool swaps = false;  ///< states and their next values trade places by the caller, and are not copied
 };
 
 class Plan : public Planned {

@@ -92,19 +92,14 @@ private:
             if (!part.cut(at, r)) continue;
             const std::string x =
                 r.operand == no_value ? number(r.number) : value(code, r.operand, places_of_read(at, r));
-            if (r.how == Combine::assign && !r.minus) {
+            const bool alone = r.how == Combine::assign;
+            if (alone && !r.minus) {
                 s = x;
                 continue;
             }
-            const std::string sum = filled("s$", sums_++);
-            add(r.how == Combine::assign ? "            const auto $ = neg($$$);"
-                                         : "            const auto $ = $ $ $;",
-                sum, r.how == Combine::assign ? "" : s,
-                r.how == Combine::assign ? ""
-                : r.minus                ? "-"
-                                         : "+",
-                x);
-            s = sum;
+            const std::string term = alone ? filled("neg($)", x) : filled("$ $ $", s, r.minus ? "-" : "+", x);
+            s = filled("s$", sums_++);
+            add("            const auto $ = $;", s, term);
         }
         return s;
     }

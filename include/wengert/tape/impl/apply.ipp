@@ -381,8 +381,12 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
     AnyTensor out{std::move(value), {}};
     if (detail::looks_for_births(tape)) [[unlikely]]
         detail::check_born(p, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
-    if (Recorder* r = tape.thread().recorder) [[unlikely]]
+    if (Recorder* r = tape.thread().recorder) [[unlikely]] {
+        // An identity may have a rule. A trace would take its result for the operand, and lose the rule.
+        const auto is_result = [&](const AnyTensor* x) { return x->value.get() == out.value.get(); };
+        if (std::any_of(in, in + n, is_result)) out.value = another_header(out.value);
         note(r, p, op, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
+    }
     if (mask == 0 || !p.differentiable) return out;
     detail::refuse_writers(p, in, n, at);
     const unsigned saves = p.arity ? detail::needed(tape, p, in, mask) : p.saves;
@@ -433,10 +437,6 @@ WENGERT_INLINE AnyTensor apply_any(const Primitive& p, const void* op, const Any
         const Restore<Recorder*> one_operation(current_thread().recorder, nullptr);  // not what it is made of
         out = detail::compute_structural(p, op, blocks.data(), n, at);
     }
-    // An identity with a rule: a trace would take the operand for the result, and lose the rule.
-    const auto is_result = [&](const Ref<Block>& b) { return b.get() == out.get(); };
-    if (recorder() && std::any_of(blocks.begin(), blocks.end(), is_result))
-        out = make_view(out, out->shape, out->strided ? &out->view_strides : nullptr, 0);
     return record(p, operands.data(), n, std::move(out), op, at);
 }
 

@@ -170,8 +170,7 @@ WENGERT_INLINE std::shared_ptr<const void> RunRecorder::settle(const Finding& f,
 
 WENGERT_INLINE Ref<Block> RunRecorder::argument(const AnyTensor& x, const Site& at)
 {
-    const Strides strides = x.value->strides();
-    given_.push_back(make_view(x.value, x.value->shape, &strides, 0));
+    given_.push_back(another_header(x.value));
     MaskRecorder::alias(x, given_.back(), at);
     return given_.back();
 }

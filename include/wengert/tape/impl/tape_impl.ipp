@@ -153,7 +153,7 @@ WENGERT_INLINE std::uint64_t Tape::nested_dependence(const AnyTensor* const* in,
         if (!node) continue;
         for (std::uint64_t rest = node->mask; rest; rest &= rest - 1) {
             const auto l = static_cast<std::size_t>(std::countr_zero(rest));
-            const bool alive = l == 0 || (l < depth_ && node->sequence >= levels_[l].start);
+            const bool alive = l < depth_ && is_of(*node, l);
             if (alive)
                 all |= bit(l);
             else if (!lowered)

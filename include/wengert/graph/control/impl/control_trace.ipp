@@ -101,7 +101,7 @@ WENGERT_INLINE std::optional<std::vector<AnyTensor>> record_loop(std::shared_ptr
     const Tape& tape = Tape::current();
     bool swept = p->communicates && (levels_of_transforms(tape) & ~tape.forward_levels) != 0;
     for (const AnyTensor& t : in)
-        swept = swept || (t.node && (t.node->mask & tape.active & ~tape.forward_levels));
+        swept = swept || (t.node && tape.depends(*t.node, tape.active & ~tape.forward_levels));
     std::shared_ptr<const LoopParameters> made = p;
     if (p->effects && !p->communicates && r.effect) {
         in.push_back({r.effect, {}});

@@ -212,7 +212,7 @@ WENGERT_INLINE std::shared_ptr<const FrozenCut> run_before_pull(FrozenCore& core
     if (!p.confirmed || core.is_checked(p)) return {};
     std::vector<bool> wanted;
     for (std::size_t i = 0; i < a.inputs.size(); ++i)
-        wanted.push_back(a.node(i) && (a.node(i)->mask & levels));
+        wanted.push_back(a.node(i) && Tape::current().depends(*a.node(i), levels));
     const std::string key = wanted_key(wanted);
     const auto c = std::find_if(cuts.begin(), cuts.end(), [&](const auto& x) { return x->wanted == key; });
     if (c == cuts.end() || !(*c)->value) return {};

@@ -51,7 +51,7 @@ WENGERT_INLINE void Buffers::take(const TreeReader& result, const Site& at) cons
     std::vector<Ref<Block>> values;
     for (std::size_t k = 0; k < tensors_.size(); ++k) {
         const AnyTensor& t = result.leaves[k];
-        if (t.node && (t.node->mask & Tape::current().active))
+        if (depends_now(t))
             fail<TapeError>(
                 "freeze",
                 "result " + std::to_string(k) +

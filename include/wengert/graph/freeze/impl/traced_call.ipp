@@ -9,9 +9,6 @@
 
 namespace wengert::detail {
 
-/// A result of f on constants: what it depends on is something that f captures.
-inline bool depends_now(const AnyTensor& t) { return t.node && (t.node->mask & Tape::current().active); }
-
 WENGERT_INLINE TracedInputs::TracedInputs(const std::vector<Ref<Block>>& inputs,
                                           const std::vector<AnyTensor*>& live, const Site& at)
     : trace_(std::make_shared<Trace>()), live_(live)

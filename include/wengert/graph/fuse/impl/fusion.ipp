@@ -67,22 +67,28 @@ WENGERT_INLINE void Fusion::find_kinds()
 
 WENGERT_INLINE void Fusion::find_levels()
 {
-    bool rises = true;
-    while (rises) {
-        rises = false;
+    for (bool risen = true; risen;) {  // what reads the first value of a step may stand before its last
+        risen = false;
         for (ValueId v = 0; v < g_.size(); ++v) {
             for (ValueId i : node(v).inputs) {
                 const std::int32_t before = level_[source_[i]];
                 level_[v] = std::max(level_[v], before + (fusible(v) && !passed_on(i, v)));
             }
-            const ValueList* const all = wants_.whole_step(v);
-            if (!all || all->back() != v || fusible(v))
-                continue;  // a chain of updates in place goes on and on
-            // what is made at once has one level; what reads the first of it stands before the last
-            for (ValueId u : *all) level_[v] = std::max(level_[v], level_[u]);
-            for (ValueId u : *all) rises = std::exchange(level_[u], level_[v]) != level_[v] || rises;
+            risen = raise_step(v) || risen;
         }
     }
+}
+
+/// What is made at once has one level. Values of a step that fuses need one another: each has its own level.
+WENGERT_INLINE bool Fusion::raise_step(ValueId last)
+{
+    const ValueList* const all = wants_.whole_step(last);
+    if (!all || all->back() != last || fusible(last)) return false;
+    std::int32_t level = level_[last];
+    for (ValueId u : *all) level = std::max(level, level_[u]);
+    bool risen = false;
+    for (ValueId u : *all) risen = std::exchange(level_[u], level) != level || risen;
+    return risen;
 }
 
 WENGERT_INLINE void Fusion::sink()

@@ -62,8 +62,7 @@ WENGERT_INLINE const Block& Trace::variable(const AnyTensor& t)
     if (!outer_->holds()) return outer_->variable(t);
     if (t.node->sequence >= start_) return *t.value;
     if (const auto at = variables_.find(t.node.get()); at != variables_.end()) return *blocks_[at->second];
-    const Strides strides = t.value->strides();
-    const Ref<Block> own = make_view(t.value, t.value->shape, &strides, 0);
+    const Ref<Block> own = another_header(t.value);
     captured_.push_back(t);
     variables_[t.node.get()] = input(own, {});
     return *own;
@@ -210,7 +209,7 @@ WENGERT_INLINE std::shared_ptr<const Inside> Trace::inside(const std::vector<Ref
     detail::InsideTrace trace;
     std::vector<Ref<Block>> headers;
     for (const Ref<Block>& b : in) {
-        headers.push_back(make_view(b, b->shape, b->strided ? &b->view_strides : nullptr, 0));
+        headers.push_back(another_header(b));
         trace.input(headers.back(), at);
     }
     try {
