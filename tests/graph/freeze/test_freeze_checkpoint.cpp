@@ -120,15 +120,18 @@ TEST_CASE("what a checkpoint captures is of no later level: results that are han
     for (const D& x : {D{0.3, -0.5}, D(0.3)}) {
         const D expected = second(plain)(x);
         CHECK(allclose(second(loss)(x), expected, 1e-13));
-        CHECK(allclose(wg::freeze(second(loss))(x), expected, 1e-13));
+        auto of_second = wg::freeze(second(loss));
+        for (int call = 0; call < 2; ++call) CHECK(allclose(of_second(x), expected, 1e-13));
         const D tangent = wg::jvp(wg::grad(plain), x, x).second;
         CHECK(allclose(wg::jvp(wg::grad(loss), x, x).second, tangent, 1e-13));
         auto frozen = wg::freeze(loss);
-        CHECK(allclose(wg::jvp(wg::grad(frozen), x, x).second, tangent, 1e-13));
+        for (int call = 0; call < 2; ++call)
+            CHECK(allclose(wg::jvp(wg::grad(frozen), x, x).second, tangent, 1e-13));
         const auto twice = second(loss);
         const auto thrice = second(plain);
         const D third = wg::grad([&](const D& v) { return sum(thrice(v)); })(x);
         CHECK(allclose(wg::grad([&](const D& v) { return sum(twice(v)); })(x), third, 1e-12));
-        CHECK(allclose(wg::freeze(wg::grad([&](const D& v) { return sum(twice(v)); }))(x), third, 1e-12));
+        auto of_third = wg::freeze(wg::grad([&](const D& v) { return sum(twice(v)); }));
+        for (int call = 0; call < 2; ++call) CHECK(allclose(of_third(x), third, 1e-12));
     }
 }
