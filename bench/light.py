@@ -4,8 +4,8 @@ which is compiled in turn with them; the least of five, of two where one takes t
 wengert::compiled takes to build, and its size.
 
     bench/light.py [ROW…]           beside bench/light_targets.json: what is more than 10 % over its target and over what is recorded
-                                    there fails. A row is done early where it is no worse than recorded, and tried once more
-                                    before it fails. What .ci/run runs: four minutes
+                                    there fails. A row is done early where it is no worse than recorded, and tried three
+                                    times more before it fails. What .ci/run runs: four minutes
     bench/light.py --record [ROW…]  all repeats; where a row is better than what is recorded (--anyway: or not), it is that from now on;
                                     and the tables of README.md and docs/performance.md, if no rows are named
     bench/light.py --beside FOLDER  the same rows of another checkout, too, in turn with this one's; nothing is checked
@@ -93,7 +93,9 @@ class Turns:
             if not all_turns and all(r.of(self.times(mine), mine.memory) <= r.known() for r in rows):
                 break
             self.turn()
-        if any(r.of(self.times(mine), mine.memory) > r.limit() for r in rows):
+        for _ in range(3):  # the least of few is too much by chance
+            if all(r.of(self.times(mine), mine.memory) <= r.limit() for r in rows):
+                break
             self.turn()
         return [(self.times(m), m.memory, min(m.seconds)) for m in self.programs]
 
