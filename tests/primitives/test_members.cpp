@@ -55,7 +55,8 @@ TEST_CASE("x[i] is x(i)")
     CHECK(x[-1][0].item() == 4.0);
     CHECK(x[std::size_t(1)][2].item() == 6.5);
     const int line = __LINE__ + 1;
-    CHECK(refusal([&] { static_cast<void>(x[2]); }).find("test_members.cpp:" + std::to_string(line)) != std::string::npos);
+    CHECK(refusal([&] { static_cast<void>(x[2]); }).find("test_members.cpp:" + std::to_string(line)) !=
+          std::string::npos);
     CHECK(refusal([&] { static_cast<void>(x.sum(5)); }).find("test_members.cpp:") != std::string::npos);
     CHECK_THROWS_AS(D(1.0)[0], IndexError);
 }

@@ -46,7 +46,8 @@ inline constexpr Primitive leaf_primitive{.name = "leaf", .arity = 0};
 
 }  // namespace detail
 
-template <class Value, class Device> Tensor<Value, Device>::Tensor(std::initializer_list<Elements<Value>> list, Site at)
+template <class Value, class Device>
+Tensor<Value, Device>::Tensor(std::initializer_list<Elements<Value>> list, Site at)
 {
     const Elements<Value> all(list);
     Shape shape;
@@ -86,8 +87,7 @@ template <class Value, class Device> const Value* Tensor<Value, Device>::data(Si
 template <class Value, class Device> Value Tensor<Value, Device>::item(Site at) const
 {
     const Block& b = *any("item", at).value;
-    if (b.count != 1)
-        detail::refuse_item(any_, at);
+    if (b.count != 1) detail::refuse_item(any_, at);
     note_read(b, std::is_same_v<Value, bool> ? Read::truth : Read::item, at);
     note_number_read(at);
     if (!b.access.device) [[likely]]
