@@ -1,5 +1,5 @@
 // Special functions over Boost.Math, of tensors and of numbers that record: docs/arrays.md#special-functions. Needs its headers (Debian:
-// libboost-math-dev or libboost-dev), and links nothing.
+// libboost-dev), and links nothing.
 //
 //     const Tensor<double> y = gammainc(2.5, x) + cyl_bessel_j(0.0, x);
 //

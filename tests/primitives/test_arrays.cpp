@@ -119,6 +119,28 @@ TEST_CASE("segments and scatters: derivatives, ties share")
           })(D{quiet_nan, 1.0, 2.0, 3.0})) == std::vector<double>{1.0, 0.0, 0.0, 1.0});
 }
 
+TEST_CASE("segments and scatters: in loops, checkpoints, and one more axis")
+{
+    const Indices ids = {1, 0, 1};
+    const auto step = [&](const D& s) {
+        const D y = scatter_max(s * 0.5, ids, take(segment_max(s, ids, 2), ids, 0), 0);
+        return std::pair(y, sum(square(y)));
+    };
+    const auto looped = [&](const D& t) { return sum(scan(step, t, std::int64_t(3)).second); };
+    const auto plain = [&](const D& t) {
+        const auto a = step(t), b = step(a.first), c = step(b.first);
+        return a.second + b.second + c.second;
+    };
+    const D x = {1.0, -2.0, 3.0};
+    CHECK(allclose(grad(looped)(x), grad(plain)(x), 1e-14));
+    CHECK(allclose(grad(checkpoint(plain))(x), grad(plain)(x), 0.0));
+    auto frozen = freeze(grad(looped));
+    for (const double by : {1.0, -1.0, 2.0}) CHECK(allclose(frozen(x * by), grad(plain)(x * by), 1e-14));
+    const D rows = {{1.0, 2.0, 3.0}, {6.0, 5.0, 4.0}};
+    CHECK(list(vmap([&](const D& r) { return segment_min(r, ids, 2); })(rows)) ==
+          std::vector<double>{2.0, 1.0, 5.0, 4.0});
+}
+
 TEST_CASE("segments and scatters: errors")
 {
     const D x = {1.0, 2.0};

@@ -14,6 +14,7 @@
 #include <map>
 #include <sstream>
 
+#include <wengert/emit.hpp>
 #include <wengert/native.hpp>
 #include <wengert/scalar.hpp>
 #include <wengert/special.hpp>
@@ -253,6 +254,38 @@ TEST_CASE("special functions: what has no derivative says so, in both modes, wit
     says([](const D& t) { return riemann_zeta(t + 1.0); }, "[riemann_zeta] its derivative in x");
     const D slope = grad([](const D& t) { return sum(gammainc(stop_gradient(t), t)); })(x);
     CHECK(slope(0).item() == grad([](const D& t) { return sum(gammainc(0.5, t)); })(x)(0).item());
+}
+
+TEST_CASE("special functions: in loops and checkpoints; emitted headers refuse them")
+{
+    const auto step = [](const D& s) { return std::pair(lambert_w(s) + gammainc(1.5, s), sum(s)); };
+    const auto looped = [&](const D& t) {
+        const auto [last, each] = scan(step, t, std::int64_t(4));
+        return sum(last) + sum(each);
+    };
+    const auto plain = [&](D t) {
+        D all(0.0);
+        for (int k = 0; k < 4; ++k) {
+            const auto [next, y] = step(t);
+            t = next;
+            all = all + y;
+        }
+        return sum(t) + all;
+    };
+    const D x = {0.5, 2.0};
+    CHECK(allclose(grad(looped)(x), grad(plain)(x), 1e-14));
+    CHECK(allclose(grad(checkpoint(plain))(x), grad(plain)(x), 1e-14));
+    auto frozen = freeze(grad(looped));
+    for (const double by : {1.0, 0.5, 2.0}) CHECK(allclose(frozen(x * by), grad(plain)(x * by), 1e-14));
+    const auto called = freeze([](const D& t) { return lambert_w(t) * 2.0; });
+    static_cast<void>(called(x));
+    std::string text;
+    try {
+        static_cast<void>(emit_cpp(called.graph(x), "f"));
+    } catch (const Error& e) {
+        text = e.what();
+    }
+    CHECK(text.find("lambert_w") != std::string::npos);
 }
 
 TEST_CASE("special functions of reals have the derivatives of tensors")

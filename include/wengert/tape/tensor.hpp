@@ -343,7 +343,10 @@ public:
     {
         return (a.temporary ? 1U : 0U) | (b.temporary ? 2U : 0U);
     }
-    friend Tensor operator+(Side a, Side b) { return ops::add<Value>(*a, *b, b.at, Tensor::temporaries(a, b)); }
+    friend Tensor operator+(Side a, Side b)
+    {
+        return ops::add<Value>(*a, *b, b.at, Tensor::temporaries(a, b));
+    }
     friend Tensor operator-(Side a, Side b)
     {
         return ops::subtract<Value>(*a, *b, b.at, Tensor::temporaries(a, b));

@@ -4,7 +4,7 @@
 
 #if !__has_include(<boost/math/policies/policy.hpp>)
 #error                                                                                                       \
-    "wengert/special.hpp needs the headers of Boost.Math: install libboost-math-dev or libboost-dev (Debian), boost (Homebrew)"
+    "wengert/special.hpp needs the headers of Boost.Math: install libboost-dev (Debian), boost (Homebrew)"
 #endif
 
 #include <boost/math/policies/policy.hpp>

@@ -27,7 +27,7 @@ WENGERT_INLINE void Walk::pull_elementwise(Node& n, AnyTensor& g)
             else
                 pull_reduced(n, i, g);
         }
-    } catch (const RefusedInKernel& e) {
+    } catch (const detail::RefusedInKernel& e) {
         fail<TapeError>(e.primitive, e.reason, n.at);
     }
 }
