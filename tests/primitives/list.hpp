@@ -319,8 +319,9 @@ void gathers(Visit visit) {
     visit("take_along_axis", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return take_along_axis(a, argmax(b, 0, true), 0) + take_along_axis(b, places<D>(a.shape(), first_extent(a), true), 0); }, Asks{1, true});
     visit("put_along_axis", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return put_along_axis(a, argmin(b, -1, true), amax(b, {-1}, true), -1); }, Asks{1, true});
     visit("segment_max", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
-        const auto to = places<D>({first_extent(a)}, 4, false);
-        return take(segment_max(a, to, 4) * segment_min(b, to, 4) + segment_mean(a, to, 4), to, 0);  // no segment without elements
+        const std::int64_t n = std::min<std::int64_t>(first_extent(a), 2);  // no segment without elements
+        const auto to = places<D>({first_extent(a)}, n, false);
+        return segment_max(a, to, n) * segment_min(b, to, n) + segment_mean(a, to, n);
     }, Asks{1, true});
     visit("scatter_max", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
         const auto to = places<D>({first_extent(a)}, std::min<std::int64_t>(first_extent(a), 2), true);
