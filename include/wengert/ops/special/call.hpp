@@ -3,8 +3,7 @@
 #pragma once
 
 #if !__has_include(<boost/math/policies/policy.hpp>)
-#error                                                                                                       \
-    "wengert/special.hpp needs the headers of Boost.Math: install libboost-dev (Debian), boost (Homebrew)"
+#error "wengert/special.hpp needs the headers of Boost.Math: install libboost-dev (Debian), boost (Homebrew)"
 #endif
 
 #include <boost/math/policies/policy.hpp>
