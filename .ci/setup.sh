@@ -5,7 +5,7 @@ set -euo pipefail
 level=${1:---all}
 
 demo=(g++ cmake ninja-build libxtensor-dev libxsimd-dev libopenblas-dev liblapacke-dev gnuplot-nox)
-test=(catch2 libbenchmark-dev libtbb-dev libeigen3-dev gdb python3 git graphviz)
+test=(catch2 libbenchmark-dev libtbb-dev libeigen3-dev libboost-dev gdb python3 git graphviz)
 ci=(clang-16 clang-format-16 libclang-rt-16-dev libopenmpi-dev openmpi-bin)
 case $level in
     --demo) wanted=("${demo[@]}") ;;
@@ -21,7 +21,8 @@ declare -A command_of=([g++]=g++ [cmake]=cmake [ninja-build]=ninja [gnuplot-nox]
 declare -A header_of=([libxtensor-dev]='xtensor/xarray.hpp xtensor/containers/xarray.hpp'
     [libxsimd-dev]=xsimd/xsimd.hpp [libopenblas-dev]=openblas_config.h [liblapacke-dev]=lapacke.h
     [catch2]='catch2/catch.hpp catch2/catch_all.hpp' [libbenchmark-dev]=benchmark/benchmark.h
-    [libtbb-dev]=oneapi/tbb/task_arena.h [libeigen3-dev]='Eigen/Dense eigen3/Eigen/Dense')
+    [libtbb-dev]=oneapi/tbb/task_arena.h [libeigen3-dev]='Eigen/Dense eigen3/Eigen/Dense'
+    [libboost-dev]=boost/math/policies/policy.hpp)
 
 have_header() {
     local header root

@@ -22,7 +22,7 @@ TASKS = {
     "Creation": "zeros ones full zeros_like ones_like full_like eye arange linspace copy broadcast_to cast=astype "
                 "Tensor=array Tensor.defined=- tensor=array borrow=- from_dlpack to_dlpack=__dlpack__ Shape=- DType=dtype",
     "Looking at a tensor": "Tensor.shape Tensor.dimension=ndim Tensor.size Tensor.dtype Tensor.strides Tensor.data=- "
-                           "Tensor.array=- Tensor.item allclose operator<<=array2string to_string=- element_count=-",
+                           "Tensor.array=- Tensor.item Tensor.T=T Tensor.reshape=reshape Tensor.sum=sum Tensor.mean=mean allclose operator<<=array2string to_string=- element_count=-",
     "Arithmetic and comparisons": "operator+=add operator-=subtract operator*=multiply operator/=divide add subtract multiply "
                                   "divide negative operator<=less less less_equal greater greater_equal equal not_equal "
                                   "logical_and logical_or logical_not where masked_fill=ma.filled is_finite=isfinite isfinite isnan nan_to_num maximum minimum clip",
@@ -35,7 +35,11 @@ TASKS = {
              "flip repeat sliding_window=lib.stride_tricks.sliding_window_view tril triu "
              "diagonal moveaxis rot90 tile meshgrid",
     "Order": "sort argsort topk=- median quantile searchsorted interp",
-    "Indexing": "Tensor.operator()=- view=- View=- range=- newaxis ellipsis=- take gather=take scatter_add=add.at "
+    "Groups, counts, curves (`arrays.hpp`)": "segment_max=- segment_min=- segment_mean=- scatter_max=maximum.at scatter_min=minimum.at "
+                                             "unique bincount histogram cubic_spline=- CubicSpline=- SplineEnds=- solve_tridiagonal=-",
+    "Special functions (`special.hpp`)": "beta=- betaln=- betainc=- gammainc=- gammaincc=- cyl_bessel_j=- cyl_neumann=- cyl_bessel_i=- "
+                                         "cyl_bessel_k=- comp_ellint_1=- comp_ellint_2=- ellint_1=- ellint_2=- riemann_zeta=- lambert_w=-",
+    "Indexing": "Tensor.operator()=- Tensor.operator[]=- view=- View=- range=- newaxis ellipsis=- take gather=take scatter_add=add.at "
                 "one_hot=- take_along_axis put_along_axis write@x=- Writer=-",
     "Products": "matmul dot outer einsum Subscripts=- tensordot kron trace cross",
     "Linear algebra (`linalg.hpp`)": "linalg::solve=linalg.solve linalg::inv=linalg.inv linalg::matrix_power=linalg.matrix_power "
@@ -308,6 +312,7 @@ def plain_type(text):
     text = re.sub(r"\bconst (?![\w:<>]+ ?\*)|(?<=\*) ?const\b", "", text)
     text = re.sub(r"= ?$", "= {}", text)
     text = re.sub(r", (D|Device)>", ">", text)
+    text = re.sub(r"\bValue\b", "T", text.replace("detail::Subscript", "I"))  # Tensor's parameter, as it has a member T
     text = re.sub(r"\bOperand<T>", "Tensor<T>", text)
     text = re.sub(r"std::type_identity_t<((?:[^<>]|<[^<>]*>)*)>", r"\1", text)
     text = re.sub(r"(\w|>) ?&&(\.\.\.)?", r"\1\2", text)
@@ -320,7 +325,7 @@ def signature(head, name):
     at = bare.find(name + "(")
     end = closing(bare, at + len(name))
     given = [p for p in split_list(bare[at + len(name) + 1:end]) if not re.search(r"\bSite\b", p)]
-    if "detail::Calls" in head:  # for every value type (functions/calls.hpp), of which a page about tensors shows them
+    if "detail::Calls" in head or "detail::Special" in head:  # for every value type (functions/calls.hpp), of which a page about tensors shows them
         return f"Tensor<T> {name}({', '.join('Tensor<T> ' + re.sub('.*[ &]', '', p) for p in given)})"
     shown_parameters = []
     for p in given:
@@ -406,7 +411,7 @@ def umbrella(front):
     return seen
 
 
-FRONTS = ("wengert.hpp", "linalg.hpp", "implicit.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
+FRONTS = ("wengert.hpp", "arrays.hpp", "special.hpp", "linalg.hpp", "implicit.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
 ELSEWHERE = {"from_dlpack": "io/dlpack.hpp", "to_dlpack": "io/dlpack.hpp", "cuda": "cuda.hpp"}  # what several headers declare
 
 
@@ -458,7 +463,7 @@ def page():
         code = by_hand.get(task, "")
         for entry in entries.split():
             name, parameter, numpy = re.fullmatch(
-                r"([\w:.]*?operator(?:<<|\(\)|[^\w\s])|[\w:.]+)(?:@(\w+))?(?:=(.*))?", entry).groups()
+                r"([\w:.]*?operator(?:<<|\(\)|\[\]|[^\w\s])|[\w:.]+)(?:@(\w+))?(?:=(.*))?", entry).groups()
             if name not in names:
                 problems.append(f"{name}: TASKS names it, no header declares it")
                 continue

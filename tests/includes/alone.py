@@ -136,7 +136,8 @@ def not_included(headers):
 
 
 # Libraries that a program may do without: what includes them, and where Debian has them.
-OPTIONAL = {"Eigen": (r"<eigen3/Eigen/", "<eigen3/Eigen/Dense>", "libeigen3-dev"), "MPI": (r"<mpi\.h>", "<mpi.h>", "libopenmpi-dev")}
+OPTIONAL = {"Eigen": (r"<eigen3/Eigen/", "<eigen3/Eigen/Dense>", "libeigen3-dev"),
+            "Boost.Math": (r"<boost/math/", "<boost/math/policies/policy.hpp>", "libboost-dev"), "MPI": (r"<mpi\.h>", "<mpi.h>", "libopenmpi-dev")}
 
 
 def find_mpi():

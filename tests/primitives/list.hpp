@@ -6,6 +6,9 @@
 
 #include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
+#include <wengert/ops/arrays/counts.hpp>
+#include <wengert/ops/arrays/extremes.hpp>
+#include <wengert/ops/arrays/spline.hpp>
 #include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/composed/arrange.hpp>
 #include <wengert/ops/composed/contractions.hpp>
@@ -214,6 +217,7 @@ void orders(Visit visit) {
     visit("quantile", [](const auto& x) { return quantile(x, 0.3, -1) + median(x, -1); }, Asks{.axes = 1, .elements = true, .host = true});
     visit("searchsorted", []<class T, class D>(const Tensor<T, D>& x) { return searchsorted(arange<T, D>(5) * T(0.5) - T(1), x) + searchsorted(sort(flatten(x)), x, true); }, Asks{.order = 0, .host = true});
     visit("interp", []<class T, class D>(const Tensor<T, D>& x) { return interp(x, arange<T, D>(7) * T(1.01) - T(3), sin(arange<T, D>(7))); }, Asks{.host = true});
+    visit("cubic_spline", []<class T, class D>(const Tensor<T, D>& x) { return cubic_spline(arange<T, D>(7) * T(1.01) - T(3), sin(arange<T, D>(7)))(x); }, Asks{.host = true});
 }
 
 template <class Visit>
@@ -314,6 +318,15 @@ void gathers(Visit visit) {
     visit("one_hot", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>&) { return one_hot<T>(argmax(a, 0), first_extent(a)); }, Asks{1, true, 0});
     visit("take_along_axis", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return take_along_axis(a, argmax(b, 0, true), 0) + take_along_axis(b, places<D>(a.shape(), first_extent(a), true), 0); }, Asks{1, true});
     visit("put_along_axis", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return put_along_axis(a, argmin(b, -1, true), amax(b, {-1}, true), -1); }, Asks{1, true});
+    visit("segment_max", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
+        const std::int64_t n = std::min<std::int64_t>(first_extent(a), 2);  // no segment without elements
+        const auto to = places<D>({first_extent(a)}, n, false);
+        return segment_max(a, to, n) * segment_min(b, to, n) + segment_mean(a, to, n);
+    }, Asks{1, true});
+    visit("scatter_max", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
+        const auto to = places<D>({first_extent(a)}, std::min<std::int64_t>(first_extent(a), 2), true);
+        return scatter_max(a, to, b, 0) * scatter_min(b, to, a, 0);
+    }, Asks{1, true});
     visit("segment_sum", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>&) { return segment_sum(a, places<D>({first_extent(a)}, 4, false), 4); }, Asks{1, true});
 }
 

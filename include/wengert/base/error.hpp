@@ -36,6 +36,17 @@ template <class E>
     throw E(failure_text(primitive, what, at));
 }
 
+namespace detail {
+/// A kernel's rule refuses to be evaluated. A kernel knows no line: the sweep adds that of the operation.
+struct RefusedInKernel : TapeError {
+    RefusedInKernel(std::string_view name, const std::string& what)
+        : TapeError(failure_text(name, what, Site{})), primitive(name), reason(what)
+    {}
+    std::string_view primitive;
+    std::string reason;
+};
+}  // namespace detail
+
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED

@@ -72,6 +72,16 @@ auto mean(const Tensor<T, D>& x, const AxesArgument& axes, bool keepdims = false
         return mean(cast<double>(x, at), axes, keepdims, at);
 }
 
+template <class T, class D> Quotient<T, D> Tensor<T, D>::mean(Site at) const
+{
+    return wengert::mean(*this, at);
+}
+template <class T, class D>
+Quotient<T, D> Tensor<T, D>::mean(const AxesArgument& axes, bool keepdims, Site at) const
+{
+    return wengert::mean(*this, axes, keepdims, at);
+}
+
 /// Π x; integers and bools give std::int64_t. Differentiable where elements are zero too.
 template <class T, class D>
 Tensor<Total<T>, D> prod(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})

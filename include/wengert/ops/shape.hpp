@@ -36,6 +36,10 @@ Tensor<T, D> transpose(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __bui
     for (std::size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<std::int64_t>(perm.size() - 1 - k);
     return apply<Transpose, T>(Transpose{perm}, at, x);
 }
+template <class Value, class D> Tensor<Value, D> Tensor<Value, D>::T(Site at) const
+{
+    return transpose(*this, at);
+}
 
 /// Two axes exchanged. A view. Throws ShapeError for an axis out of range.
 template <class T, class D>

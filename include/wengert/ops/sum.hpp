@@ -120,6 +120,10 @@ Tensor<T, D> reshape(const Tensor<T, D>& x, Shape shape, Site at = {__builtin_FI
                          at);
     return apply<Reshape, T>(Reshape{shape, own}, at, x);
 }
+template <class T, class D> Tensor<T, D> Tensor<T, D>::reshape(const Shape& shape, Site at) const
+{
+    return wengert::reshape(*this, shape, at);
+}
 
 /// x read as if it had the larger shape; no copy. Throws ShapeError when x does not broadcast to it.
 template <class T, class D> Tensor<T, D> broadcast_to(const Tensor<T, D>& x, const Shape& shape, Site at)
@@ -131,9 +135,6 @@ template <class T, class D> Tensor<T, D> broadcast_to(const Tensor<T, D>& x, con
                          "shape " + to_string(x.shape()) + " cannot be broadcast to " + to_string(shape), at);
     return apply<BroadcastTo, T>(BroadcastTo{shape, x.shape()}, at, x);
 }
-
-/// Sums and products of integers and bools are std::int64_t, as in NumPy.
-template <class T> using Total = std::conditional_t<is_differentiable<T>, T, std::int64_t>;
 
 /// The sum over every axis.
 template <class T, class D>
@@ -150,6 +151,16 @@ Tensor<Total<T>, D> sum(const Tensor<T, D>& x, const AxesArgument& axes, bool ke
 {
     return apply<Sum, Total<T>>(
         Sum{normalize_axes("sum", axes, false, x.shape("sum", at), at), keepdims, x.shape()}, at, x);
+}
+
+template <class T, class D> Tensor<Total<T>, D> Tensor<T, D>::sum(Site at) const
+{
+    return wengert::sum(*this, at);
+}
+template <class T, class D>
+Tensor<Total<T>, D> Tensor<T, D>::sum(const AxesArgument& axes, bool keepdims, Site at) const
+{
+    return wengert::sum(*this, axes, keepdims, at);
 }
 
 /// Undoes a broadcast: sums x over the axes along which `shape` was broadcast to x's shape. Along extents of 1 there is

@@ -124,6 +124,21 @@ concept Differentiable = is_differentiable<T>;
 template <class T, class Device = cpu>
 using Quotient = Tensor<std::conditional_t<std::is_floating_point_v<T>, T, double>, Device>;
 
+/// Sums and products of integers and bools are std::int64_t, as in NumPy.
+template <class T> using Total = std::conditional_t<is_differentiable<T>, T, std::int64_t>;
+
+namespace detail {
+/// An index and the line of its expression, as x[i] takes no further argument.
+struct Subscript {
+    template <std::integral I>
+    Subscript(I i, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : index(static_cast<std::int64_t>(i)), at{file, line}
+    {}
+    std::int64_t index;
+    Site at;
+};
+}  // namespace detail
+
 namespace ops {
 // clang-format off
 template <class T, class D> Tensor<T, D> add(const Tensor<T, D>&, const Tensor<T, D>&, const Site&, unsigned temporaries = 0);
@@ -145,14 +160,14 @@ template <class T, class D> Tensor<T, D>& update(Tensor<T, D>&, Update, const Te
 // clang-format on
 }  // namespace ops
 
-template <class T, class Device> class Tensor {
+template <class Value, class Device> class Tensor {
 public:
-    using value_type = T;
+    using value_type = Value;
     using device_type = Device;
     /// A function of numbers (functions/calls.hpp) is one operation, which is recorded. Whole numbers have powers alone.
     template <class F>
     static constexpr int calls =
-        is_differentiable<T> || (Scalar<T> && detail::is_in<F, PowerFunctions>) ? 2 : 0;
+        is_differentiable<Value> || (Scalar<Value> && detail::is_in<F, PowerFunctions>) ? 2 : 0;
     template <class F> static Tensor call(const Tensor& x, const Site& at);
     template <class F, class A, class B> static Tensor call(const A& a, const B& b, const Site& at);
 
@@ -162,19 +177,19 @@ public:
     /// Rank 0.
     template <class S>
         requires std::is_arithmetic_v<S>
-    explicit Tensor(S s) : any_{detail::made<Device>(detail::number_block(static_cast<T>(s))), {}}
+    explicit Tensor(S s) : any_{detail::made<Device>(detail::number_block(static_cast<Value>(s))), {}}
     {}
     /// Nested braces are elements: {{1.0}, {2.0}} has shape (2, 1). Throws ShapeError when they are ragged.
-    Tensor(std::initializer_list<Elements<T>> list, Site at = {__builtin_FILE(), __builtin_LINE()});
+    Tensor(std::initializer_list<Elements<Value>> list, Site at = {__builtin_FILE(), __builtin_LINE()});
     /// Any xtensor expression or container, evaluated now.
     template <XtensorExpression E>
-    Tensor(const E& e) : any_{detail::made<Device>(block_from_xtensor<T>(e)), {}}
+    Tensor(const E& e) : any_{detail::made<Device>(block_from_xtensor<Value>(e)), {}}
     {}
     template <class S>
         requires std::is_arithmetic_v<S>
     Tensor(const std::vector<S>& v) : Tensor(Shape{v.size()}, v)
     {}
-    explicit Tensor(std::span<const T> s) : Tensor(Shape{s.size()}, s) {}
+    explicit Tensor(std::span<const Value> s) : Tensor(Shape{s.size()}, s) {}
     /// Of numbers that record themselves, which it depends on (scalar/transforms/exchange.hpp).
     template <class Range>
         requires tree::is_number<typename Range::value_type>
@@ -187,7 +202,7 @@ public:
     /// Refused.
     template <class Other>
         requires(!std::is_same_v<Other, Device>)
-    Tensor(const Tensor<T, Other>&)
+    Tensor(const Tensor<Value, Other>&)
     {
         detail::refuse_mixed_devices<Tensor, Device, Other>();
     }
@@ -224,7 +239,7 @@ public:
         const Shape& s = shape("size", at);
         return s[normalize_axis("size", static_cast<std::int64_t>(axis), s, at)];
     }
-    static constexpr DType dtype() { return dtype_of<T>(); }
+    static constexpr DType dtype() { return dtype_of<Value>(); }
     Strides strides(Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return any("strides", at).value->strides();
@@ -232,18 +247,18 @@ public:
 
     /// The elements in row-major order, no copy. Throws ShapeError for a view whose elements lie otherwise
     /// (copy(x) brings them in order; array() reads any layout).
-    const T* data(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    const Value* data(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
     /// A read-only xtensor adaptor, no copy, valid while this tensor lives unchanged.
     auto array(Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         const Block& b = *any("array", at).value;
         note_read(b, Read::elements, at);
         note_number_read(at);
-        return xtensor_adaptor<T>(b);
+        return xtensor_adaptor<Value>(b);
     }
 
     /// The only element. Throws ShapeError when there is not exactly one.
-    T item(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    Value item(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
     template <class S>
         requires std::is_arithmetic_v<S>
     explicit operator S() const
@@ -276,6 +291,23 @@ public:
         return element(Site{}, i...);
     }
 
+    /// x(i): one element of a vector, one slice of any other. Throws IndexError.
+    const Tensor operator[](const detail::Subscript& i) const { return element(i.at, i.index); }
+
+    // NumPy's habits. Each is the function of that name, and is defined beside it.
+    /// transpose(x).
+    Tensor T(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    /// reshape(x, shape).
+    Tensor reshape(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    /// sum(x), sum(x, axes).
+    Tensor<Total<Value>, Device> sum(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    Tensor<Total<Value>, Device> sum(const AxesArgument& axes, bool keepdims = false,
+                                     Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    /// mean(x), mean(x, axes).
+    Quotient<Value, Device> mean(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    Quotient<Value, Device> mean(const AxesArgument& axes, bool keepdims = false,
+                                 Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+
     // Iteration over the first axis.
     class Iterator;
     Iterator begin() const { return {this, 0}; }
@@ -288,13 +320,13 @@ public:
     // Gradients (defined in tape/tensor_impl.hpp).
     /// Makes this tensor a variable (a leaf of the tape) or a constant again. Copies share its gradient.
     Tensor& requires_grad(bool on = true, Site at = {__builtin_FILE(), __builtin_LINE()})
-        requires Differentiable<T>;
+        requires Differentiable<Value>;
     bool is_leaf() const noexcept;
     /// What backward() has added up, zeros before any. Throws TapeError for what is no leaf.
     Tensor grad(Site at = {__builtin_FILE(), __builtin_LINE()}) const
-        requires Differentiable<T>;
+        requires Differentiable<Value>;
     void zero_grad()
-        requires Differentiable<T>;
+        requires Differentiable<Value>;
     /// The same elements as a constant.
     Tensor detach() const
     {
@@ -304,49 +336,52 @@ public:
     }
 
     // Arithmetic: literals take the tensor's dtype, shapes broadcast as in NumPy.
-    using Arg = Operand<T, Device>;
+    using Arg = Operand<Value, Device>;
     /// x + y on two devices is refused by the host's operator alone: two such operators would be ambiguous.
-    using Side = Operand<T, Device, std::is_same_v<Device, cpu>>;
+    using Side = Operand<Value, Device, std::is_same_v<Device, cpu>>;
     static unsigned temporaries(const Side& a, const Side& b) noexcept
     {
         return (a.temporary ? 1U : 0U) | (b.temporary ? 2U : 0U);
     }
-    friend Tensor operator+(Side a, Side b) { return ops::add<T>(*a, *b, b.at, Tensor::temporaries(a, b)); }
+    friend Tensor operator+(Side a, Side b)
+    {
+        return ops::add<Value>(*a, *b, b.at, Tensor::temporaries(a, b));
+    }
     friend Tensor operator-(Side a, Side b)
     {
-        return ops::subtract<T>(*a, *b, b.at, Tensor::temporaries(a, b));
+        return ops::subtract<Value>(*a, *b, b.at, Tensor::temporaries(a, b));
     }
     friend Tensor operator*(Side a, Side b)
     {
-        return ops::multiply<T>(*a, *b, b.at, Tensor::temporaries(a, b));
+        return ops::multiply<Value>(*a, *b, b.at, Tensor::temporaries(a, b));
     }
-    friend Quotient<T, Device> operator/(Side a, Side b)
+    friend Quotient<Value, Device> operator/(Side a, Side b)
     {
-        return ops::divide<T>(*a, *b, b.at, Tensor::temporaries(a, b));
+        return ops::divide<Value>(*a, *b, b.at, Tensor::temporaries(a, b));
     }
-    friend Tensor<bool, Device> operator<(Side a, Side b) { return ops::less<T>(*a, *b, b.at); }
-    friend Tensor<bool, Device> operator<=(Side a, Side b) { return ops::less_equal<T>(*a, *b, b.at); }
-    friend Tensor<bool, Device> operator>(Side a, Side b) { return ops::less<T>(*b, *a, b.at); }
-    friend Tensor<bool, Device> operator>=(Side a, Side b) { return ops::less_equal<T>(*b, *a, b.at); }
-    friend Tensor<bool, Device> operator==(Side a, Side b) { return ops::equal<T>(*a, *b, b.at); }
-    friend Tensor<bool, Device> operator!=(Side a, Side b) { return ops::not_equal<T>(*a, *b, b.at); }
+    friend Tensor<bool, Device> operator<(Side a, Side b) { return ops::less<Value>(*a, *b, b.at); }
+    friend Tensor<bool, Device> operator<=(Side a, Side b) { return ops::less_equal<Value>(*a, *b, b.at); }
+    friend Tensor<bool, Device> operator>(Side a, Side b) { return ops::less<Value>(*b, *a, b.at); }
+    friend Tensor<bool, Device> operator>=(Side a, Side b) { return ops::less_equal<Value>(*b, *a, b.at); }
+    friend Tensor<bool, Device> operator==(Side a, Side b) { return ops::equal<Value>(*a, *b, b.at); }
+    friend Tensor<bool, Device> operator!=(Side a, Side b) { return ops::not_equal<Value>(*a, *b, b.at); }
     friend Tensor<bool, Device> operator&&(const Tensor& a, Side b)
     {
-        return ops::logical_and<T>(a, *b, b.at);
+        return ops::logical_and<Value>(a, *b, b.at);
     }
     friend Tensor<bool, Device> operator||(const Tensor& a, Side b)
     {
-        return ops::logical_or<T>(a, *b, b.at);
+        return ops::logical_or<Value>(a, *b, b.at);
     }
-    friend Tensor<bool, Device> operator!(const Tensor& a) { return ops::logical_not<T>(a, {}); }
-    friend Tensor operator-(Side a) { return ops::negative<T>(*a, a.at); }
+    friend Tensor<bool, Device> operator!(const Tensor& a) { return ops::logical_not<Value>(a, {}); }
+    friend Tensor operator-(Side a) { return ops::negative<Value>(*a, a.at); }
     friend Tensor operator+(Side a) { return *a; }
 
     // Writes: recorded, and invisible to every other handle and to what the tape saved.
-    Tensor& operator+=(Arg b) & { return ops::update<T>(*this, ops::Update::add, *b, b.at); }
-    Tensor& operator-=(Arg b) & { return ops::update<T>(*this, ops::Update::subtract, *b, b.at); }
-    Tensor& operator*=(Arg b) & { return ops::update<T>(*this, ops::Update::multiply, *b, b.at); }
-    Tensor& operator/=(Arg b) & { return ops::update<T>(*this, ops::Update::divide, *b, b.at); }
+    Tensor& operator+=(Arg b) & { return ops::update<Value>(*this, ops::Update::add, *b, b.at); }
+    Tensor& operator-=(Arg b) & { return ops::update<Value>(*this, ops::Update::subtract, *b, b.at); }
+    Tensor& operator*=(Arg b) & { return ops::update<Value>(*this, ops::Update::multiply, *b, b.at); }
+    Tensor& operator/=(Arg b) & { return ops::update<Value>(*this, ops::Update::divide, *b, b.at); }
 
     /// The type-erased tensor inside. Throws TapeError when this one is empty.
     const AnyTensor& any() const
@@ -373,7 +408,7 @@ public:
 private:
     template <class, class, bool> friend class Operand;
     /// A literal, on the host.
-    Tensor(T s, std::nullptr_t) : any_{detail::number_block(s), {}} {}
+    Tensor(Value s, std::nullptr_t) : any_{detail::number_block(s), {}} {}
     const Block& block() const { return *any().value; }
     void note_number_read(const Site& at) const
     {
@@ -382,7 +417,7 @@ private:
     template <class... I> const Tensor element(const Site& at, I... i) const
     {
         const std::int64_t index[] = {static_cast<std::int64_t>(i)...};
-        return ops::element<T>(*this, index, at);
+        return ops::element<Value>(*this, index, at);
     }
     AnyTensor any_;
 };

@@ -32,35 +32,46 @@ T* fill_from_list(const Elements<T>& e, const Shape& shape, std::size_t depth, T
     return to;
 }
 
+/// A conversion such as double(x) cannot know its line. So the text says which operation made x, and where.
+[[noreturn]] __attribute__((cold, noinline)) inline void refuse_item(const AnyTensor& x, const Site& at)
+{
+    std::string text = "a tensor of shape " + to_string(x.value->shape);
+    if (x.node && x.node->at.line > 0)
+        text +=
+            ", the result of " + std::string(x.node->primitive->name) + " at " + to_string(x.node->at) + ",";
+    fail<ShapeError>("item", text + " has not exactly one element", at);
+}
+
 inline constexpr Primitive leaf_primitive{.name = "leaf", .arity = 0};
 
 }  // namespace detail
 
-template <class T, class Device> Tensor<T, Device>::Tensor(std::initializer_list<Elements<T>> list, Site at)
+template <class Value, class Device>
+Tensor<Value, Device>::Tensor(std::initializer_list<Elements<Value>> list, Site at)
 {
-    const Elements<T> all(list);
+    const Elements<Value> all(list);
     Shape shape;
     detail::measure_list(all, shape, 0);
-    any_.value = make_block(dtype_of<T>(), shape);
-    detail::fill_from_list(all, shape, 0, any_.value->template as<T>(), at);
+    any_.value = make_block(dtype_of<Value>(), shape);
+    detail::fill_from_list(all, shape, 0, any_.value->template as<Value>(), at);
     any_.value = detail::made<Device>(std::move(any_.value));
 }
 
-template <class T, class Device>
+template <class Value, class Device>
 template <class Range>
-Tensor<T, Device>::Tensor(const Shape& shape, const Range& values, Site at)
+Tensor<Value, Device>::Tensor(const Shape& shape, const Range& values, Site at)
 {
     check_shape("tensor", shape, at);
     if (values.size() != element_count(shape))
         fail<ShapeError>("tensor",
                          std::to_string(values.size()) + " elements given for shape " + to_string(shape), at);
-    any_.value = make_block(dtype_of<T>(), shape);
-    T* to = any_.value->template as<T>();
-    for (auto&& v : values) *to++ = static_cast<T>(v);
+    any_.value = make_block(dtype_of<Value>(), shape);
+    Value* to = any_.value->template as<Value>();
+    for (auto&& v : values) *to++ = static_cast<Value>(v);
     any_.value = detail::made<Device>(std::move(any_.value));
 }
 
-template <class T, class Device> const T* Tensor<T, Device>::data(Site at) const
+template <class Value, class Device> const Value* Tensor<Value, Device>::data(Site at) const
 {
     const Block& b = *any("data", at).value;
     if (b.strided)
@@ -70,24 +81,22 @@ template <class T, class Device> const T* Tensor<T, Device>::data(Site at) const
                          at);
     note_read(b, Read::elements, at);
     note_number_read(at);
-    return host_elements<T>(b);
+    return host_elements<Value>(b);
 }
 
-template <class T, class Device> T Tensor<T, Device>::item(Site at) const
+template <class Value, class Device> Value Tensor<Value, Device>::item(Site at) const
 {
     const Block& b = *any("item", at).value;
-    if (b.count != 1)
-        fail<ShapeError>("item", "a tensor of shape " + to_string(b.shape) + " has not exactly one element",
-                         at);
-    note_read(b, std::is_same_v<T, bool> ? Read::truth : Read::item, at);
+    if (b.count != 1) detail::refuse_item(any_, at);
+    note_read(b, std::is_same_v<Value, bool> ? Read::truth : Read::item, at);
     note_number_read(at);
     if (!b.access.device) [[likely]]
-        return host_element<T>(b);
+        return host_element<Value>(b);
     const Computing now("item", at);
-    return host_element<T>(b);
+    return host_element<Value>(b);
 }
 
-template <class T, class Device> class Tensor<T, Device>::Iterator {
+template <class Value, class Device> class Tensor<Value, Device>::Iterator {
 public:
     using value_type = Tensor;
     using difference_type = std::int64_t;
@@ -105,7 +114,7 @@ private:
     std::int64_t i_;
 };
 
-template <class T, class Device> bool Tensor<T, Device>::is_leaf() const noexcept
+template <class Value, class Device> bool Tensor<Value, Device>::is_leaf() const noexcept
 {
     return any_.node && any_.node->leaf() && any_.node->level == 0;
 }
@@ -127,9 +136,9 @@ inline Ref<Node> make_leaf(const Block& b, std::size_t level, const Site& at)
 
 }  // namespace detail
 
-template <class T, class Device>
-Tensor<T, Device>& Tensor<T, Device>::requires_grad(bool on, Site at)
-    requires Differentiable<T>
+template <class Value, class Device>
+Tensor<Value, Device>& Tensor<Value, Device>::requires_grad(bool on, Site at)
+    requires Differentiable<Value>
 {
     if (on == is_leaf()) return *this;
     if (any("requires_grad", at).node && !is_leaf())
@@ -142,9 +151,9 @@ Tensor<T, Device>& Tensor<T, Device>::requires_grad(bool on, Site at)
     return *this;
 }
 
-template <class T, class Device>
-Tensor<T, Device> Tensor<T, Device>::grad(Site at) const
-    requires Differentiable<T>
+template <class Value, class Device>
+Tensor<Value, Device> Tensor<Value, Device>::grad(Site at) const
+    requires Differentiable<Value>
 {
     if (!is_leaf()) {
         static_cast<void>(any("grad", at));
@@ -163,9 +172,9 @@ Tensor<T, Device> Tensor<T, Device>::grad(Site at) const
     return Tensor(AnyTensor{Ref<Block>(any_.node->gradient()), {}});
 }
 
-template <class T, class Device>
-void Tensor<T, Device>::zero_grad()
-    requires Differentiable<T>
+template <class Value, class Device>
+void Tensor<Value, Device>::zero_grad()
+    requires Differentiable<Value>
 {
     if (!is_leaf()) static_cast<void>(grad());  // throws, and says why
     any_.node->set_gradient({});

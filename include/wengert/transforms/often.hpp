@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../ops/matmul.hpp"
+#include "../ops/reductions.hpp"
 #include "../ops/shape.hpp"
 #include "../ops/view.hpp"
 #include "../tape/backward.hpp"

@@ -2,7 +2,11 @@
 /// random_programs_run.hpp.
 #pragma once
 
+#include <wengert/arrays.hpp>
 #include <wengert/linalg.hpp>
+#if __has_include(<boost/math/policies/policy.hpp>)
+#include <wengert/special.hpp>
+#endif
 
 #include "graph/random/random_programs_newer.hpp"
 
@@ -30,6 +34,34 @@ Tensor<T> Machine<T>::mapped(const Instruction& i, const Tensor<T>& a_any, const
     return wg::stack(ys, 0);
 }
 
+/// Groups, curves, calls of a library for each element.
+template <class T> Tensor<T> Machine<T>::grouped(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b)
+{
+    const std::int64_t n = a.size(0);
+    std::vector<std::int64_t> ids;
+    for (std::int64_t k = 0; k < n; ++k) ids.push_back((k * 5 + i.p[2] % 7) % (n > 2 ? n - 1 : n));
+    const Whole each(wg::Shape{n}, ids);
+    switch (i.p[1] % 6) {
+    case 0: return segment_max(a, each, n);
+    case 1: return segment_min(wg::clip(a, -2.0, 2.0), each, n + 1);
+    case 2: return segment_mean(a, each, n);
+    case 3: return i.p[2] % 2 ? scatter_max(a * 0.5, each, a, 0) : scatter_min(a, each, a * 0.5, 0);
+#if __has_include(<boost/math/policies/policy.hpp>)
+    case 4: {
+        const Tensor<T> x = abs(wg::clip(a, -6.0, 6.0)) + 0.125;
+        return i.p[2] % 3 == 0 ? gammainc(1.5, x) : i.p[2] % 3 == 1 ? cyl_bessel_j(1, x) : wg::lambert_w(x);
+    }
+#endif
+    default: {
+        const std::int64_t knots = std::min<std::int64_t>(static_cast<std::int64_t>(b.size()), 6);
+        if (knots < 2) return a;
+        const auto ends = i.p[2] % 2 ? wg::SplineEnds::natural : wg::SplineEnds::not_a_knot;
+        return cubic_spline(wg::arange<T>(knots), tanh(view(flatten(b), wg::range(knots))),
+                            ends)(wg::clip(a, -1.0, 7.0));
+    }
+    }
+}
+
 /// Sorted elements, ranks, quantiles, tables.
 template <class T>
 Tensor<T> Machine<T>::ordered(const Instruction& i, const Tensor<T>& a_any, const Tensor<T>& b)
@@ -38,7 +70,7 @@ Tensor<T> Machine<T>::ordered(const Instruction& i, const Tensor<T>& a_any, cons
     if (a.size() == 0 || b.size() == 0) return a;
     const std::int64_t axis = axis_of(i.p[1], a);
     const Tensor<T> table = sort(tanh(flatten(b)));
-    switch (i.p[0] % 9) {
+    switch (i.p[0] % 11) {
     case 0: return sort(a, axis, i.p[2] % 2);
     case 1: return take_along_axis(a * 0.5, argsort(sin(a), axis, i.p[2] % 2), axis);
     case 2: return topk(a, 1 + i.p[2] % a.size(axis), axis, i.p[2] % 2).first;
@@ -47,7 +79,8 @@ Tensor<T> Machine<T>::ordered(const Instruction& i, const Tensor<T>& a_any, cons
     case 5: return wg::cast<T>(searchsorted(table, tanh(a), i.p[2] % 2)) * 0.125 + a;
     case 6: return interp(a, wg::arange<T>(static_cast<std::int64_t>(b.size())), flatten(b));
     case 7: return logcumsumexp(wg::clip(a, -3.0, 3.0), axis, i.p[2] % 2);
-    default: return trapezoid(a, 0.5, axis);
+    case 8: return trapezoid(a, 0.5, axis);
+    default: return grouped(i, a, b);
     }
 }
 

@@ -597,6 +597,7 @@ private:
     Tensor<T> arrays(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
     Tensor<T> mapped(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
     static Tensor<T> ordered(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    static Tensor<T> grouped(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
     static Tensor<T> arranged(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
     static Tensor<T> solved(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
 

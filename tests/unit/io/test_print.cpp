@@ -25,7 +25,7 @@ template <class X> std::string text_of(const X& x)
 
 TEST_CASE("tensors print like NumPy's arrays, with shape and dtype", "[print]")
 {
-    CHECK(text_of(D(1.5)) == "1.5 shape=() dtype=float64");
+    CHECK(text_of(D(1.5)) == "1.5");
     CHECK(text_of(D{1.0, -2.25}) == "[ 1.00 -2.25] shape=(2) dtype=float64");
     CHECK(text_of(Tensor<std::int64_t>{1, 20, -3}) == "[ 1 20 -3] shape=(3) dtype=int64");
     CHECK(text_of(Tensor<bool>{true, false}) == "[ true false] shape=(2) dtype=bool");
@@ -41,11 +41,11 @@ TEST_CASE("numbers of any size", "[print]")
     const double inf = std::numeric_limits<double>::infinity(),
                  nan = std::numeric_limits<double>::quiet_NaN();
     CHECK(text_of(D{1e-9, 2.5}) == "[1.0e-09 2.5e+00] shape=(2) dtype=float64");
-    CHECK(text_of(D(std::numeric_limits<double>::max())) == "1.79769313e+308 shape=() dtype=float64");
+    CHECK(text_of(D(std::numeric_limits<double>::max())) == "1.79769313e+308");
     CHECK(text_of(D{inf, -inf, 1.0}) == "[ inf -inf  1.0] shape=(3) dtype=float64");
     CHECK(text_of(D{nan}) == "[nan] shape=(1) dtype=float64");
     CHECK(text_of(D{-nan, -1.0}) == "[ nan -1.0] shape=(2) dtype=float64");
-    CHECK(text_of(D(1.0 / 3.0)) == "0.33333333 shape=() dtype=float64");
+    CHECK(text_of(D(1.0 / 3.0)) == "0.33333333");
 }
 
 TEST_CASE("long tensors show their ends", "[print]")

@@ -151,6 +151,7 @@ WENGERT_INLINE std::string printed(const AnyTensor& x, DType dtype)
     if (!x.value) return "Tensor<" + std::string(name_of(dtype)) + ">(undefined)";
     note_read(*x.value, Read::elements, {});
     std::string text = printed_elements(*x.value);
+    if (x.value->shape.size() == 0) return text;
     text += x.value->shape.size() > 1 ? '\n' : ' ';
     text += "shape=" + to_string(x.value->shape) + " dtype=" + std::string(name_of(x.value->dtype));
     if (const Node* n = x.node.get()) {

@@ -392,18 +392,18 @@ Tensor<Out, D> apply_elementwise(const Site& at, const Tensor<In, D>&... x)
     return Tensor<Out, D>(apply_elementwise(detail::elementwise_of<P, A, Out, In...>(), in, at));
 }
 
-template <class T, class D>
+template <class Value, class D>
 template <class F>
-Tensor<T, D> Tensor<T, D>::call(const Tensor& x, const Site& at)
+Tensor<Value, D> Tensor<Value, D>::call(const Tensor& x, const Site& at)
 {
-    return apply_elementwise<F, T>(at, x);
+    return apply_elementwise<F, Value>(at, x);
 }
-template <class T, class D>
+template <class Value, class D>
 template <class F, class A, class B>
-Tensor<T, D> Tensor<T, D>::call(const A& a, const B& b, const Site& at)
+Tensor<Value, D> Tensor<Value, D>::call(const A& a, const B& b, const Site& at)
 {
-    const Operand<T, D> x(a, at.file, at.line), y(b, at.file, at.line);
-    return apply_elementwise<F, T>(at, *x, *y);
+    const Operand<Value, D> x(a, at.file, at.line), y(b, at.file, at.line);
+    return apply_elementwise<F, Value>(at, *x, *y);
 }
 
 /// The same for operators, whose operands may be temporaries: the result may use their memory.

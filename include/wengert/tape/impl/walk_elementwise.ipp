@@ -18,13 +18,17 @@ WENGERT_INLINE void Walk::pull_elementwise(Node& n, AnyTensor& g)
             wanted |= 1U << i;
         }
     if (!wanted) return;
-    for (std::size_t k = 0; k <= count; ++k) {
-        const std::size_t i = k < count ? k : last;
-        if (!(wanted >> i & 1) || (k < count && i == last)) continue;
-        if (n.inputs[i]->shape == n.shape)
-            pull_input(n, i, g, k == count);
-        else
-            pull_reduced(n, i, g);
+    try {
+        for (std::size_t k = 0; k <= count; ++k) {
+            const std::size_t i = k < count ? k : last;
+            if (!(wanted >> i & 1) || (k < count && i == last)) continue;
+            if (n.inputs[i]->shape == n.shape)
+                pull_input(n, i, g, k == count);
+            else
+                pull_reduced(n, i, g);
+        }
+    } catch (const detail::RefusedInKernel& e) {
+        fail<TapeError>(e.primitive, e.reason, n.at);
     }
 }
 
