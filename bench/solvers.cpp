@@ -355,10 +355,10 @@ void stiff()
         best[2] = std::min(best[2], milliseconds([&] { loss(p); }));
         best[3] = std::min(best[3], milliseconds([&] { wg::grad(loss)(p); }));
     }
-    std::printf("%-52s %10.4f %10.4f %8.2f\n", "odeint, 100 stiff equations, frozen", best[0],
-                best[1], best[1] / best[0]);
-    std::printf("%-52s %10.4f %10.4f %8.2f\n", "odeint, 100 stiff equations, eager", best[2],
-                best[3], best[3] / best[2]);
+    std::printf("%-52s %10.4f %10.4f %8.2f\n", "odeint, 100 stiff equations, frozen", best[0], best[1],
+                best[1] / best[0]);
+    std::printf("%-52s %10.4f %10.4f %8.2f\n", "odeint, 100 stiff equations, eager", best[2], best[3],
+                best[3] / best[2]);
     std::printf("(%lld steps, %lld rejected)\n", static_cast<long long>(report->iterations),
                 static_cast<long long>(report->rejected));
 }
