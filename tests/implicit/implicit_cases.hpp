@@ -45,7 +45,6 @@ template <class T> std::vector<Case<T>> all(const wg::SolverOptions& options = {
                                   .atol = sizeof(T) == 4 ? 1e-5 : 1e-10};
     wg::OdeOptions stiff = tight;
     stiff.method = wg::OdeMethod::rosenbrock;
-    if (sizeof(T) == 8) stiff.rtol = stiff.atol = 1e-11;  // differences see a change of steps
     const auto ring = [](const X& z, const X& t, const X& q) {
         return stack(std::vector<X>{T(100) * (q(0) * z(1) * z(1) - z(0)), sin(t) * q(1) - q(2) * z(1) * z(0)},
                      0);
@@ -73,7 +72,7 @@ template <class T> std::vector<Case<T>> all(const wg::SolverOptions& options = {
          }},
         {"odeint by rosenbrock of y0, times and what f captures",
          [=](const X& p) {
-             const auto f = [&](const X& z, const X& t) { return -z * z * p * T(3) + sin(t * sum(p)); };
+             const auto f = [&](const X& z, const X& t) { return -z * p + sin(t); };
              return wg::odeint(f, square(p), cumsum(T(0.3) * p), stiff);
          }},
         {"root of what f captures",
