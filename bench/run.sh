@@ -9,7 +9,8 @@
 # bench/run.sh --plan [WORKLOAD...] what tracing and planning take, bench/run.sh memory what bounded memory costs,
 # bench/run.sh tune the constants of this machine for PassOptions::costs, bench/run.sh products the library's products of
 # matrices beside those of the BLAS, and which of them kernels::gemm chooses, bench/run.sh loops what loops take whose bodies fold,
-# bench/run.sh scalars what scalar code takes, bench/run.sh mpi what programs of one and two ranks take; both write their tables.
+# bench/run.sh solvers linear algebra and solvers beside LAPACK by hand; it writes its table, as do the next two:
+# bench/run.sh scalars what scalar code takes, bench/run.sh mpi what programs of one and two ranks take.
 # CoDiPack's columns need its headers, in a folder of $CMAKE_INCLUDE_PATH where they are not installed.
 # XLA's rows need `python3 -m pip install jax`, with the interpreter in $WENGERT_BENCH_PYTHON where it is another one.
 set -eu
@@ -23,6 +24,7 @@ products=1
 loops=1
 scalars=1
 ranks=1
+solvers=1
 tables=1
 timed=
 options=
@@ -34,6 +36,7 @@ for argument in "$@"; do
         loops) loops=0 ;;
         scalars) scalars=0 ;;
         mpi) ranks=0 ;;
+        solvers) solvers=0 ;;
         tables) tables=0 ;;
         --*) options="$options $argument" ;;
         *) timed="$timed $argument" ;;
@@ -49,6 +52,7 @@ cmake -S "$root" -B "$build" $launcher -DCMAKE_BUILD_TYPE=Release -DWENGERT_BUIL
 wanted=
 if [ "$tables" -eq 0 ]; then wanted='--target wengert_bench wengert_memory wengert_scalars wengert_scalar_codes wengert_scalar_peers wengert_loops wengert_long_text'; fi
 if [ "$scalars" -eq 0 ]; then wanted='--target wengert_scalars wengert_scalar_codes wengert_scalar_peers'; fi
+if [ "$solvers" -eq 0 ]; then wanted='--target wengert_solvers'; fi
 if [ "$ranks" -eq 0 ]; then wanted='--target wengert_mpi'; fi
 # shellcheck disable=SC2086
 cmake --build "$build" --parallel "${JOBS:-2}" $wanted >&2
@@ -71,6 +75,13 @@ if [ "$scalars" -eq 0 ]; then  # in a folder of their own, so that no other tabl
     OPENBLAS_NUM_THREADS=1 run_scalars "$build/scalars"
     cat "$build/scalars/scalars.txt" "$build/scalars/scalar_codes.txt" "$build/scalars/scalar_peers.txt"
     python3 -B "$root/bench/tables.py" --collect "$build/scalars"
+fi
+
+if [ "$solvers" -eq 0 ]; then
+    mkdir -p "$build/solvers"
+    OPENBLAS_NUM_THREADS=1 "$build/bench/wengert_solvers" >"$build/solvers/solvers.txt"
+    cat "$build/solvers/solvers.txt"
+    python3 -B "$root/bench/tables.py" --collect "$build/solvers"
 fi
 
 if [ "$ranks" -eq 0 ]; then

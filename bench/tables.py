@@ -275,6 +275,14 @@ def collect(folder, beside):
         store("loops", f"One run of wengert_loops, 100,000 steps, milliseconds, g++ {compiler} -O3 -march=native",
               columns=["step", "native", "value by value", "gradient, native", "gradient, value by value", "loops not compiled"],
               rows=[list(row) for row in found])
+    solvers = folder / "solvers.txt"
+    if solvers.exists():
+        found = re.findall(r"^(.*?\S) {2,}([\d.]+) +([\d.]+) +([\d.]+)$", solvers.read_text(), re.M)
+        how = f"One run of wengert_solvers, milliseconds, one thread, g++ {compiler} -O3 -march=native"
+        store("solvers", how, columns=["what", "by hand over LAPACK", "frozen", "times"],
+              rows=[list(row) for row in found if not row[0].startswith("odeint")])
+        store("stiff", how, columns=["what", "value", "gradient", "times"],
+              rows=[list(row) for row in found if row[0].startswith("odeint")])
     long_text = folder / "long_text.txt"
     if long_text.exists():
         store("long_text", f"One run of wengert_long_text, processor seconds; the text is compiled with -O1, g++ {compiler}",

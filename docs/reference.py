@@ -49,7 +49,7 @@ TASKS = {
                                      "linalg::eigh=linalg.eigh linalg::svd=linalg.svd linalg::pinv=linalg.pinv linalg::expm=- "
                                      "linalg::norm=linalg.norm linalg::MatrixNorm=- linalg::cond=linalg.cond",
     "Implicit functions (`implicit.hpp`)": "root=- fixed_point=- minimize=- cg=- gmres=- bicgstab=- odeint=- odeint_adjoint=- SolverOptions=- "
-                                           "OdeOptions=- SolverReport=-",
+                                           "OdeOptions=- OdeMethod=- SolverReport=-",
     "Random numbers": "Key=random.Generator split@key=random.SeedSequence.spawn fold_in=- uniform=random.uniform "
                       "normal=random.normal bernoulli=- randint=random.randint permutation=random.permutation "
                       "dropout_mask=-",

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "../adam.hpp"
 #include "../plot.hpp"
 
 namespace wg = wengert;
@@ -56,20 +57,6 @@ Field cost(const Field& theta, const Field& observed)
     return 0.5 * sum(square(misfit)) + smoothing * (sum(square(down)) + sum(square(across)));
 }
 
-/// Adam (Kingma & Ba 2015, algorithm 1).
-struct Adam {
-    Field m = wg::zeros<double>({n, n}), v = wg::zeros<double>({n, n});
-    int t = 0;
-
-    void step(Field& x, const Field& g, double rate)
-    {
-        ++t;
-        m = 0.9 * m + 0.1 * g;
-        v = 0.999 * v + 0.001 * square(g);
-        x -= rate * (m / (1 - std::pow(0.9, t))) / (sqrt(v / (1 - std::pow(0.999, t))) + 1e-8);
-    }
-};
-
 double rms(const Field& x) { return std::sqrt(mean(square(x)).item()); }
 
 /// Reverse mode through the 100 steps against a central difference along a random direction: the relative difference.
@@ -117,7 +104,7 @@ bool frozen_is_the_same(const Field& theta, const Field& observed)
 Field recover(const Field& observed)
 {
     Field theta = wg::full<double>({n, n}, -3.0);
-    Adam adam;
+    Adam adam(theta);
     const auto value_and_gradient = wg::freeze(wg::value_and_grad(cost));
     for (int i = 0; i < iterations; ++i) {
         const auto [value, g] = value_and_gradient(theta, observed);

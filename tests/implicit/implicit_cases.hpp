@@ -43,6 +43,12 @@ template <class T> std::vector<Case<T>> all(const wg::SolverOptions& options = {
     const X start = wg::ones<T>({3}), right = {T(1), T(0.5), T(-2)};
     const wg::OdeOptions tight = {.rtol = sizeof(T) == 4 ? 1e-4 : 1e-9,
                                   .atol = sizeof(T) == 4 ? 1e-5 : 1e-10};
+    wg::OdeOptions stiff = tight;
+    stiff.method = wg::OdeMethod::rosenbrock;
+    const auto ring = [](const X& z, const X& t, const X& q) {
+        return stack(std::vector<X>{T(100) * (q(0) * z(1) * z(1) - z(0)), sin(t) * q(1) - q(2) * z(1) * z(0)},
+                     0);
+    };
     return {
         {"root", [=](const X& p) { return wg::root(cubic, start, p, options); }},
         {"fixed_point", [=](const X& p) { return wg::fixed_point(cosine, start, p, options); }},
@@ -59,6 +65,15 @@ template <class T> std::vector<Case<T>> all(const wg::SolverOptions& options = {
          [=](const X& p) {
              const auto f = [&](const X& z, const X& t) { return -z * p + sin(t); };
              return wg::odeint(f, square(p), cumsum(T(0.3) * p), tight);
+         }},
+        {"odeint by rosenbrock",
+         [=](const X& p) {
+             return wg::odeint(ring, X{T(1), T(0.8)}, X{T(0), T(0.1), T(0.4)}, p, stiff);
+         }},
+        {"odeint by rosenbrock of y0, times and what f captures",
+         [=](const X& p) {
+             const auto f = [&](const X& z, const X& t) { return -z * p + sin(t); };
+             return wg::odeint(f, square(p), cumsum(T(0.3) * p), stiff);
          }},
         {"root of what f captures",
          [=](const X& p) { return wg::root([p](const X& y) { return exp(y) + y - p; }, start, options); }},

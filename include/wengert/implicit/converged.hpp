@@ -10,7 +10,9 @@ struct SolverReport {
     std::int64_t iterations = 0;   ///< steps, of odeint those accepted
     std::int64_t rejected = 0;     ///< steps that were tried and made smaller
     std::int64_t evaluations = 0;  ///< of the function, without those for Jacobians
-    double residual = 0;           ///< the greatest of |f|, of odeint the time that was reached
+    std::int64_t jacobians =
+        0;                ///< matrices of derivatives, each factorized once; without that of the answer
+    double residual = 0;  ///< the greatest of |f|, of odeint the time that was reached
 };
 
 namespace detail {
@@ -38,7 +40,7 @@ template <class Visit> void visit_name(ImplicitName& of, const Visit& visit)
     of = static_cast<ImplicitName>(number);
 }
 
-/// What a solver has found, its state being (whether it has converged, iterations, rejected, evaluations, residual). An operation,
+/// What a solver has found, its state being (whether it has converged, iterations, rejected, evaluations, Jacobians, residual). An operation,
 /// because graphs have to throw as well.
 struct Converged {
     static constexpr std::string_view name = "converged";
@@ -58,9 +60,10 @@ struct Converged {
         const T* const s = c->template as<T>();
         if (report)
             *report = {static_cast<std::int64_t>(s[1]), static_cast<std::int64_t>(s[2]),
-                       static_cast<std::int64_t>(s[3]), static_cast<double>(s[4])};
+                       static_cast<std::int64_t>(s[3]), static_cast<std::int64_t>(s[4]),
+                       static_cast<double>(s[5])};
         if (!(s[0] > 0) && body_depth() == 0 && !Speculation::active())
-            complain(s[0] < 0, s[1], s[2], s[4], at);
+            complain(s[0] < 0, s[1], s[2], s[5], at);
         return another_header(found);
     }
     template <class T>
@@ -96,10 +99,10 @@ template <class T, class D>
 Tensor<T, D> settled(ImplicitName of, const std::shared_ptr<SolverReport>& report, const Tensor<T, D>& found,
                      const Tensor<bool, D>& good, const Tensor<T, D>& iterations,
                      const Tensor<T, D>& rejected, const Tensor<T, D>& evaluations,
-                     const Tensor<T, D>& residual, const Site& at)
+                     const Tensor<T, D>& jacobians, const Tensor<T, D>& residual, const Site& at)
 {
     const Tensor<T, D> state =
-        stack(std::vector{cast<T>(good), iterations, rejected, evaluations, residual}, 0);
+        stack(std::vector{cast<T>(good), iterations, rejected, evaluations, jacobians, residual}, 0);
     return stop_gradient(apply<Converged, T>({of, report}, at, found, state));
 }
 

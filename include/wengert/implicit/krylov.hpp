@@ -138,7 +138,8 @@ Tensor<T, D> krylov(ImplicitName method, const A& a, const Tensor<T, D>& b, cons
                                   zero};
     const KrylovState<T, D> s = while_loop(test, body, start, at);
     const Tensor<T, D> residual = left(s);
-    return settled(method, options.report, s.x, residual <= limit, s.count, zero, s.count, residual, at);
+    return settled(method, options.report, s.x, residual <= limit, s.count, zero, s.count, zero, residual,
+                   at);
 }
 
 }  // namespace wengert::detail

@@ -60,7 +60,7 @@ Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& op
     const State s = while_loop(test, body, State{x0, f0, g0, first * unit, zero + T(1), zero, zero}, at);
     const Tensor<T, D> slope = greatest(s.g);
     return settled(ImplicitName::minimize, options.report, s.x, slope <= tolerance * (T(1) + abs(s.f)),
-                   s.count, s.rejected, s.count + T(1), slope, at);
+                   s.count, s.rejected, s.count + T(1), zero, slope, at);
 }
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// One step of Dormand and Prince's method 5(4), its error and what is between its ends. Dormand & Prince 1980; the polynomial of order
+// What a step of any method gives, and one of Dormand and Prince's method 5(4), its error and what is between its ends. Dormand & Prince 1980; the polynomial of order
 // 4 between the ends is that of Hairer, Nørsett & Wanner 1993, II.6.
 #pragma once
 

@@ -4,12 +4,19 @@
 #include "../graph/control/functions.hpp"
 #include "adjoint.hpp"
 #include "krylov.hpp"
-#include "ode_step.hpp"
+#include "rosenbrock.hpp"
 
 namespace wengert {
 
+/// How odeint makes a step.
+enum class OdeMethod : std::uint8_t {
+    runge_kutta,  ///< that of Dormand and Prince, of order 5(4)
+    rosenbrock  ///< Rodas5P, of order 5(4), for stiff equations: ∂f/∂y is a matrix, factorized in each step that is tried
+};
+
 /// Of odeint and odeint_adjoint.
 struct OdeOptions {
+    OdeMethod method = OdeMethod::runge_kutta;
     double rtol = 1e-6, atol = 1e-9;  ///< a step's error is at most atol + rtol |y|, as a root mean square
     double first_step = 0;            ///< the length of the first step that is tried; 0: it is estimated
     std::int64_t steps = 100000;      ///< at most so many, those rejected among them
@@ -51,11 +58,14 @@ V first_step(const F& f, const V& t, const V& y, const V& slope, const V& way, c
 /// A tried step towards `end`: the next state where the error is small enough, else the same one with a shorter step. Lengths of steps
 /// are constants of the derivative, which is so that of the discrete method (Chen et al. 2018 have the other one).
 template <class F, class V>
-OdeState<V> try_step(const F& f, const OdeState<V>& s, const V& end, const V& way, const OdeOptions& options)
+OdeState<V> try_step(const F& f, const OdeState<V>& s, const V& end, const V& way, const OdeOptions& options,
+                     const Site& at)
 {
     using T = typename V::value_type;
     const V left = stop_gradient(abs(end - s.t)), length = stop_gradient(minimum(s.h, left));
-    const OdeStep<V> step = dormand_prince(f, s.t, s.y, s.f, way * length);
+    const OdeStep<V> step = options.method == OdeMethod::rosenbrock
+                                ? rodas5p(f, s.t, s.y, s.f, way * length, at)
+                                : dormand_prince(f, s.t, s.y, s.f, way * length);
     const V error =
         ode_norm(stop_gradient(step.error), stop_gradient(maximum(abs(s.y), abs(step.y))), options);
     const V one = ones_like(error);
@@ -101,17 +111,20 @@ V integrate(const F& f, const V& y0, const V& times, const OdeOptions& options, 
             logical_and(s.h > tiny, s.accepted + s.rejected < T(static_cast<double>(options.steps))));
     };
     const auto to_time = [&](const OdeState<V>& s, const V& goal) {
-        const OdeState<V> there =
-            while_loop([&](const OdeState<V>& now) { return short_of(now, stop_gradient(goal)); },
-                       [&](const OdeState<V>& now) { return try_step(f, now, end, way, options); }, s, at);
+        const OdeState<V> there = while_loop(
+            [&](const OdeState<V>& now) { return short_of(now, stop_gradient(goal)); },
+            [&](const OdeState<V>& now) { return try_step(f, now, end, way, options, at); }, s, at);
         return std::pair(there, there.last.at(goal));
     };
     const auto [last, rows] = scan(to_time, start, linalg::detail::part(times, -1, 1, count - 1, at), at);
     const V there = cast<T>(way * (end - last.t) <= zero);
     const V distances = count > 1 ? amin(way * diff(times)) : zero;
-    const V state = stack(std::vector{where(distances < zero, -ones_like(zero), there), last.accepted,
-                                      last.rejected, T(6) * (last.accepted + last.rejected) + T(2), last.t},
-                          0);
+    const V tried = last.accepted + last.rejected;
+    const bool stiff = options.method == OdeMethod::rosenbrock;
+    const V state =
+        stack(std::vector{where(distances < zero, -ones_like(zero), there), last.accepted, last.rejected,
+                          T(stiff ? 8 : 6) * tried + T(2), stiff ? tried : zero, last.t},
+              0);
     const V all = concatenate(std::vector<V>{expand_dims(y0, 0), rows}, 0);
     return apply<Converged, T>({ImplicitName::odeint, options.report}, at, all, stop_gradient(state));
 }

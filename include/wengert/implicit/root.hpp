@@ -41,7 +41,9 @@ Tensor<T, D> newton(ImplicitName of, const F& f, const Tensor<T, D>& start, cons
     const State s = while_loop(test, body, State{y0, f(y0), zero + T(1), zero + T(1), zero, zero}, at);
     const Tensor<T, D> residual = greatest(s.f);
     const auto good = logical_or(s.change <= tolerance, residual == zeros_like(residual));
-    return settled(of, options.report, s.y, good, s.count, s.rejected, s.count + T(1), residual, at);
+    const Tensor<T, D> jacobians = makes_matrix(y0, options) ? s.count : zero;
+    return settled(of, options.report, s.y, good, s.count, s.rejected, s.count + T(1), jacobians, residual,
+                   at);
 }
 
 template <class T, class D> struct IterationState {
@@ -65,7 +67,7 @@ Tensor<T, D> iterate(const G& g, const Tensor<T, D>& start, const SolverOptions&
     const Tensor<T, D> z0 = stop_gradient(start), zero = zero_beside(z0);
     const State s = while_loop(test, body, State{z0, zero + T(1), zero}, at);
     return settled(ImplicitName::fixed_point, options.report, s.z, s.change <= tolerance, s.count, zero,
-                   s.count, s.change, at);
+                   s.count, zero, s.change, at);
 }
 
 }  // namespace detail

@@ -132,6 +132,12 @@ template <class T, class D> struct MapInverse {
     }
 };
 
+/// Is the Jacobian at v a matrix?
+template <class T, class D> bool makes_matrix(const Tensor<T, D>& v, const SolverOptions& options)
+{
+    return is_traced() || static_cast<std::int64_t>(v.size()) <= options.dense;
+}
+
 /// The constant J⁻¹ of F at v, as a function. F is copied where no matrix is made.
 template <class F, class T, class D>
 std::function<Tensor<T, D>(const Tensor<T, D>&)> inverse_at(const F& f, const Tensor<T, D>& v,
@@ -139,8 +145,7 @@ std::function<Tensor<T, D>(const Tensor<T, D>&)> inverse_at(const F& f, const Te
                                                             const Site& at)
 {
     const NoGrad constants;
-    if (is_traced() || static_cast<std::int64_t>(v.size()) <= options.dense)
-        return DenseInverse<T, D>(dense_jacobian(f, v, at), at);
+    if (makes_matrix(v, options)) return DenseInverse<T, D>(dense_jacobian(f, v, at), at);
     using Inverse = MapInverse<T, D>;
     const auto plain = [f, v, at](const Tensor<T, D>& x) { return forward(f, v, x, "jvp", at).second; };
     const auto back = [f, v, at](const Tensor<T, D>& x) { return vjp_at(f, at, v).second(x, at); };
@@ -154,10 +159,11 @@ std::function<Tensor<T, D>(const Tensor<T, D>&)> inverse_at(const F& f, const Te
     return [inverse, at](const Tensor<T, D>& r) { return apply<Inverse, T>(inverse, at, r); };
 }
 
-/// y* as the solution of F(y) = 0 for what is differentiated. `method` solves linear systems without a matrix.
-template <class F, class T, class D>
-Tensor<T, D> follow(ImplicitName of, ImplicitName method, const F& f, const Tensor<T, D>& found,
-                    const SolverOptions& options, const Site& at)
+/// y* as the solution of F(y) = 0 for what is differentiated. `make_inverse()` makes the constant J⁻¹ at y*; a trace has derivatives
+/// up to `orders_of_trace`.
+template <class F, class Inverse, class T, class D>
+Tensor<T, D> follow_by(const Inverse& make_inverse, int orders_of_trace, ImplicitName of, const F& f,
+                       const Tensor<T, D>& found, const Site& at)
 {
     const bool traced = is_traced();
     const Tape& tape = Tape::current();
@@ -167,8 +173,8 @@ Tensor<T, D> follow(ImplicitName of, ImplicitName method, const F& f, const Tens
     if (!traced) unseen.emplace();
     const Tensor<T, D> first = f(found);
     if (!traced && !first.any().node) return found;
-    const int orders = traced ? options.orders : std::popcount(first.any().node->mask & tape.active);
-    const auto inverse = inverse_at(f, found, method, options, at);
+    const int orders = traced ? orders_of_trace : std::popcount(first.any().node->mask & tape.active);
+    const auto inverse = make_inverse();
     Tensor<T, D> y = found;
     for (int k = 0; k < orders; ++k) {
         const Tensor<T, D> c = y - inverse(k == 0 ? first : f(y));
@@ -178,6 +184,14 @@ Tensor<T, D> follow(ImplicitName of, ImplicitName method, const F& f, const Tens
     unseen.reset();
     if (Recorder* const run = traced ? nullptr : recorder()) run->alias(found.any(), y.any().value, at);
     return y;
+}
+/// The same with the J⁻¹ of F's own derivatives. `method` solves linear systems without a matrix.
+template <class F, class T, class D>
+Tensor<T, D> follow(ImplicitName of, ImplicitName method, const F& f, const Tensor<T, D>& found,
+                    const SolverOptions& options, const Site& at)
+{
+    const auto inverse = [&] { return inverse_at(f, found, method, options, at); };
+    return follow_by(inverse, options.orders, of, f, found, at);
 }
 
 }  // namespace wengert::detail

@@ -7,10 +7,12 @@ namespace wengert::linalg {
 
 /// Aᵀ = P L U by elimination with the largest pivots of each column, packed for each matrix: the elements of (L U)ᵀ, then the rows
 /// that changed places, counted from 1. One is negative where its pivot is nothing but rounding: |uₖₖ| ≤ n ε Σⱼ |lₖⱼ| |uⱼₖ|, the
-/// sum from whose terms it is left (Higham 2002, 9.3). That depends on no scaling of rows or columns.
+/// sum from whose terms it is left (Higham 2002, 9.3). That depends on no scaling of rows or columns. Who judges a solution by itself
+/// has no pivot `judged`: none is negative, and a pivot 0 makes elements that are not finite.
 struct LuFactor {
     static constexpr std::string_view name = "lu_factor";
     static constexpr bool flat = true;  // what reads it has the derivative with respect to A
+    bool judged = true;
 
     template <class T> Ref<Block> value(const Ref<Block>& of, const Site&) const
     {
@@ -21,7 +23,8 @@ struct LuFactor {
             std::copy_n(x, m.size(), y);
             kernels::lapack::lu<T>(m.rows, m.columns, y, pivots.data());
             for (std::size_t p = 0; p < k; ++p)
-                y[m.size() + p] = static_cast<T>(is_rounding(y, m.columns, k, p) ? -pivots[p] : pivots[p]);
+                y[m.size() + p] =
+                    static_cast<T>(judged && is_rounding(y, m.columns, k, p) ? -pivots[p] : pivots[p]);
         });
     }
     /// The position of the first pivot that is only rounding, of the packed factors of an n × n matrix; n where there is none.
@@ -48,9 +51,9 @@ private:
 
 namespace detail {
 /// The packed factors of a; nothing of a's derivative.
-template <class T, class D> Tensor<T, D> lu_factor(const Tensor<T, D>& a, const Site& at)
+template <class T, class D> Tensor<T, D> lu_factor(const Tensor<T, D>& a, const Site& at, bool judged = true)
 {
-    return apply<LuFactor, T>({}, at, a);
+    return apply<LuFactor, T>({judged}, at, a);
 }
 }  // namespace detail
 
