@@ -29,28 +29,18 @@ inline Envelope envelope_of(const Call& call, DType dtype, const Shape& shape, b
     return e;
 }
 
-/// Up to here envelope and elements are copied into one buffer: cheaper than a datatype of two pieces.
+/// Envelope and elements of so many bytes together are one message. The elements of a longer one follow as a message of their own,
+/// from where they lie and to where they are wanted: a datatype of two pieces would be copied piece by piece.
 inline constexpr std::size_t most_copied = 4096;
 
-/// Envelope and elements where they lie, as one datatype.
-inline MPI_Datatype type_of_both(const Call& call, const Envelope& e, const Block& b)
-{
-    int lengths[] = {sizeof(Envelope), count_of(call, b.bytes())};
-    MPI_Aint places[2];
-    MPI_Get_address(&e, &places[0]);
-    MPI_Get_address(b.data, &places[1]);
-    MPI_Datatype types[] = {MPI_BYTE, MPI_BYTE}, both;
-    call.check(MPI_Type_create_struct(2, lengths, places, types, &both));
-    call.check(MPI_Type_commit(&both));
-    return both;
-}
+inline bool is_long(std::size_t bytes) noexcept { return sizeof(Envelope) + bytes > most_copied; }
 
 /// A message on its way: it, and what it was made from, stay where they are until it has gone.
 struct Sending {
-    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Request first = MPI_REQUEST_NULL, rest = MPI_REQUEST_NULL;
     Envelope envelope;
     Ref<Block> elements;
-    Ref<Block> packed;
+    Ref<Block> packed;  ///< the envelope, and few elements
 
     Sending() = default;
     Sending(const Sending&) = delete;
@@ -58,28 +48,26 @@ struct Sending {
     /// One that an error has left on its way still reads its memory.
     ~Sending()
     {
-        if (request == MPI_REQUEST_NULL) return;
+        if (first == MPI_REQUEST_NULL && rest == MPI_REQUEST_NULL) return;
         keep_for_ever(elements);
         keep_for_ever(packed);
     }
     void start(const Call& call, int to, int tag)
     {
-        const std::size_t bytes = elements ? elements->bytes() : 0, whole = sizeof envelope + bytes;
+        const std::size_t bytes = elements ? elements->bytes() : 0;
+        const bool follow = is_long(bytes);
         const MPI_Comm comm = call.channel.comm;
-        if (whole <= most_copied) {
-            packed = make_block(DType::boolean, Shape{whole});
-            std::memcpy(packed->data, &envelope, sizeof envelope);
-            if (bytes) std::memcpy(packed->data + sizeof envelope, elements->data, bytes);
-            return call.check(
-                MPI_Isend(packed->data, static_cast<int>(whole), MPI_BYTE, to, tag, comm, &request));
-        }
-        MPI_Datatype both = type_of_both(call, envelope, *elements);
-        call.check(MPI_Isend(MPI_BOTTOM, 1, both, to, tag, comm, &request));
-        MPI_Type_free(&both);
+        const int count = follow ? count_of(call, bytes) : 0;
+        packed = make_block(DType::boolean, Shape{sizeof envelope + (follow ? 0 : bytes)});
+        std::memcpy(packed->data, &envelope, sizeof envelope);
+        if (bytes && !follow) std::memcpy(packed->data + sizeof envelope, elements->data, bytes);
+        call.check(MPI_Isend(packed->data, static_cast<int>(packed->count), MPI_BYTE, to, tag, comm, &first));
+        if (follow) call.check(MPI_Isend(elements->data, count, MPI_BYTE, to, tag, comm, &rest));
     }
     void finish(const Call& call)
     {
-        if (request != MPI_REQUEST_NULL) complete(call, request, {elements, packed});
+        for (MPI_Request* r : {&first, &rest})
+            if (*r != MPI_REQUEST_NULL) complete(call, *r, {elements, packed});
         elements = packed = {};
     }
 };
@@ -89,10 +77,23 @@ struct Received {
     Ref<Block> elements;
 };
 
+/// The envelope that a message begins with; throws where it has none.
+inline Envelope opened(const Call& call, const std::byte* first, std::size_t bytes)
+{
+    Envelope e;
+    if (bytes >= sizeof e) std::memcpy(&e, first, sizeof e);
+    if (bytes < sizeof e || e.magic != Envelope::mark)
+        call.fail<CommunicationError>("a message that the library did not send");
+    return e;
+}
+inline std::size_t bytes_of(const Envelope& e)
+{
+    return element_count(e.shape()) * size_of(static_cast<DType>(e.dtype));
+}
+
 /// Throws where rank `from` has sent something else than elements of that dtype.
 inline void check_envelope(const Call& call, const Envelope& e, DType wanted, int from)
 {
-    if (e.magic != Envelope::mark) call.fail<CommunicationError>("a message that the library did not send");
     const std::string sender = "rank " + std::to_string(from);
     call.channel.broken = call.channel.broken || e.failed;
     if (e.failed) call.fail<CommunicationError>(sender + " has thrown an error where it should have sent");
@@ -107,35 +108,40 @@ inline void check_envelope(const Call& call, const Envelope& e, DType wanted, in
                           to_string(wanted) + " is received");
 }
 
-/// The elements of a message that has come, of whatever shape it says. `wanted` is the dtype.
-inline Received read_message(const Call& call, MPI_Message& message, const MPI_Status& status, DType wanted)
+/// The elements that follow an envelope.
+inline void receive_rest(const Call& call, const Ref<Block>& to, int from, int tag)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    call.check(MPI_Irecv(to->data, count_of(call, to->bytes()), MPI_BYTE, from, tag, call.channel.comm,
+                         &request));
+    complete(call, request, {to});
+}
+
+/// The elements of a message that has come, of whatever shape it says. They come to lie in `place`, where they fit. `wanted` is the
+/// dtype.
+inline Received read_message(const Call& call, MPI_Message& message, const MPI_Status& status, DType wanted,
+                             const Ref<Block>& place)
 {
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    const auto whole = static_cast<std::size_t>(bytes);
-    Received r;
-    if (whole < sizeof(Envelope)) call.fail<CommunicationError>("a message that the library did not send");
-    if (whole <= most_copied) {
-        std::byte buffer[most_copied];
-        call.check(MPI_Mrecv(buffer, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
-        std::memcpy(&r.envelope, buffer, sizeof(Envelope));
-        r.elements = make_block(DType::boolean, Shape{whole - sizeof(Envelope)});
-        std::memcpy(r.elements->data, buffer + sizeof(Envelope), r.elements->bytes());
-    } else {
-        r.elements = make_block(DType::boolean, Shape{whole - sizeof(Envelope)});
-        MPI_Datatype both = type_of_both(call, r.envelope, *r.elements);
-        call.check(MPI_Mrecv(MPI_BOTTOM, 1, both, &message, MPI_STATUS_IGNORE));
-        MPI_Type_free(&both);
-    }
+    std::byte first[most_copied];
+    if (bytes > static_cast<int>(sizeof first))
+        call.fail<CommunicationError>("a message that the library did not send");
+    call.check(MPI_Mrecv(first, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+    Received r{opened(call, first, static_cast<std::size_t>(bytes)), {}};
     const Envelope& e = r.envelope;
+    const auto sent = static_cast<DType>(e.dtype);
+    const Shape shape = e.shape();
+    r.elements = place && sent == wanted && place->shape == shape ? place : make_block(sent, shape);
+    if (is_long(r.elements->bytes()))
+        receive_rest(call, r.elements, status.MPI_SOURCE, status.MPI_TAG);
+    else if (r.elements->count > 0)
+        std::memcpy(r.elements->data, first + sizeof e, r.elements->bytes());
     check_envelope(call, e, wanted, status.MPI_SOURCE);
-    r.elements->dtype = wanted;
-    r.elements->shape = e.shape();
-    r.elements->count = element_count(r.elements->shape);
     return r;
 }
 
-inline Received receive(const Call& call, int from, int tag, DType wanted)
+inline Received receive(const Call& call, int from, int tag, DType wanted, const Ref<Block>& place = {})
 {
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
@@ -150,7 +156,7 @@ inline Received receive(const Call& call, int from, int tag, DType wanted)
         };
         poll(call, come, [] {});
     }
-    return read_message(call, message, status, wanted);
+    return read_message(call, message, status, wanted, place);
 }
 
 /// Throws ShapeError where a message has not the shape that is asked for.

@@ -14,24 +14,53 @@ namespace detail {
 struct Slot : OnItsWay<Slot> {
     Sending sending;
     Received coming;
+    Ref<Block> first = {};  ///< what comes first: the envelope, and few elements
+    MPI_Request rest = MPI_REQUEST_NULL;
 
     ~Slot()
     {
-        if (request != MPI_REQUEST_NULL) keep_for_ever(coming.elements);
+        if (request == MPI_REQUEST_NULL && rest == MPI_REQUEST_NULL) return;
+        keep_for_ever(first);
+        keep_for_ever(coming.elements);
     }
     void receive(const Call& call, DType dtype, const Shape& shape, int from, int tag)
     {
+        const MPI_Comm comm = call.channel.comm;
+        first = make_block(DType::boolean, Shape{most_copied});
+        call.check(MPI_Irecv(first->data, static_cast<int>(most_copied), MPI_BYTE, from, tag, comm, &request));
         coming.elements = make_block(dtype, shape);
-        MPI_Datatype both = type_of_both(call, coming.envelope, *coming.elements);
-        call.check(MPI_Irecv(MPI_BOTTOM, 1, both, from, tag, call.channel.comm, &request));
-        MPI_Type_free(&both);
+        const std::size_t bytes = coming.elements->bytes();
+        if (is_long(bytes))
+            call.check(MPI_Irecv(coming.elements->data, count_of(call, bytes), MPI_BYTE, from, tag, comm,
+                                 &rest));
     }
-    Ref<Block> received(const Call& call, DType wanted, const Shape& shape, int from)
+    Ref<Block> received(const Call& call, DType wanted, const Shape& shape, int from, int tag)
     {
-        complete(call, request, {coming.elements});
-        check_envelope(call, coming.envelope, wanted, from);
-        if (!(coming.envelope.shape() == shape)) refuse_shape(call, coming.envelope.shape(), shape, from);
+        complete(call, request, {first, coming.elements});
+        const Envelope e = coming.envelope = opened(call, first->data, sizeof(Envelope));
+        const bool fits = static_cast<DType>(e.dtype) == wanted && e.shape() == shape;
+        if (!fits) refuse(call, wanted, shape, from, tag);
+        check_envelope(call, e, wanted, from);
+        if (rest != MPI_REQUEST_NULL)
+            complete(call, rest, {coming.elements});
+        else if (coming.elements->count > 0)
+            std::memcpy(coming.elements->data, first->data + sizeof e, coming.elements->bytes());
+        first = {};
         return std::move(coming.elements);
+    }
+
+private:
+    /// The message is taken all the same: who sent it may wait for that.
+    [[noreturn]] void refuse(const Call& call, DType wanted, const Shape& shape, int from, int tag)
+    {
+        const Envelope& e = coming.envelope;
+        const bool follow = is_long(bytes_of(e));
+        if (rest != MPI_REQUEST_NULL && !follow) MPI_Cancel(&rest);
+        if (rest == MPI_REQUEST_NULL && follow)
+            receive_rest(call, make_block(static_cast<DType>(e.dtype), e.shape()), from, tag);
+        MPI_Wait(&rest, MPI_STATUS_IGNORE);
+        check_envelope(call, e, wanted, from);
+        refuse_shape(call, e.shape(), shape, from);
     }
 };
 
@@ -133,7 +162,7 @@ struct EndReceive {
     template <class T> Ref<Block> exchange(const Ref<Block>&, const Call& call, bool& variables)
     {
         const auto& [slot, from, tag, shape] = message;
-        Ref<Block> y = slot->received(call, dtype_of<T>(), shape, from);
+        Ref<Block> y = slot->received(call, dtype_of<T>(), shape, from, tag);
         variables = slot->coming.envelope.variables != 0;
         return y;
     }
