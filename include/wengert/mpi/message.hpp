@@ -112,8 +112,8 @@ inline void check_envelope(const Call& call, const Envelope& e, DType wanted, in
 inline void receive_rest(const Call& call, const Ref<Block>& to, int from, int tag)
 {
     MPI_Request request = MPI_REQUEST_NULL;
-    call.check(MPI_Irecv(to->data, count_of(call, to->bytes()), MPI_BYTE, from, tag, call.channel.comm,
-                         &request));
+    call.check(
+        MPI_Irecv(to->data, count_of(call, to->bytes()), MPI_BYTE, from, tag, call.channel.comm, &request));
     complete(call, request, {to});
 }
 

@@ -27,12 +27,13 @@ struct Slot : OnItsWay<Slot> {
     {
         const MPI_Comm comm = call.channel.comm;
         first = make_block(DType::boolean, Shape{most_copied});
-        call.check(MPI_Irecv(first->data, static_cast<int>(most_copied), MPI_BYTE, from, tag, comm, &request));
+        call.check(
+            MPI_Irecv(first->data, static_cast<int>(most_copied), MPI_BYTE, from, tag, comm, &request));
         coming.elements = make_block(dtype, shape);
         const std::size_t bytes = coming.elements->bytes();
         if (is_long(bytes))
-            call.check(MPI_Irecv(coming.elements->data, count_of(call, bytes), MPI_BYTE, from, tag, comm,
-                                 &rest));
+            call.check(
+                MPI_Irecv(coming.elements->data, count_of(call, bytes), MPI_BYTE, from, tag, comm, &rest));
     }
     Ref<Block> received(const Call& call, DType wanted, const Shape& shape, int from, int tag)
     {

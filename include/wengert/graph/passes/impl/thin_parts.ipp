@@ -124,7 +124,8 @@ WENGERT_INLINE ValueId ThinParts::moved(ValueId v, const wengert::detail::BoxRea
     return y;
 }
 
-WENGERT_INLINE ValueId ThinParts::with_read(ValueId v, ValueId so_far, const wengert::detail::BoxRead& r, const Selection& s)
+WENGERT_INLINE ValueId ThinParts::with_read(ValueId v, ValueId so_far, const wengert::detail::BoxRead& r,
+                                            const Selection& s)
 {
     const GraphNode& n = node(v);
     PartRead at;
@@ -203,10 +204,12 @@ WENGERT_INLINE bool PartRead::cut_result(const wengert::detail::BoxRead& r, cons
     return true;
 }
 
-WENGERT_INLINE void PartRead::cut_operand(const wengert::detail::BoxRead& r, const Selection& s, const Shape& operand)
+WENGERT_INLINE void PartRead::cut_operand(const wengert::detail::BoxRead& r, const Selection& s,
+                                          const Shape& operand)
 {
     from = Selection(Selection::Empty{}, operand);
-    std::vector<std::int64_t> axis(s.of.size(), -1);  // of the operand, which runs along an axis of the result
+    std::vector<std::int64_t> axis(s.of.size(),
+                                   -1);  // of the operand, which runs along an axis of the result
     for (std::size_t e = 0; e < operand.size(); ++e) {
         from.start[e] = r.at[e].first;
         if (r.at[e].axis == wengert::detail::BoxPlace::nowhere) continue;

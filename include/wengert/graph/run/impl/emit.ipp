@@ -78,8 +78,8 @@ WENGERT_INLINE OperandAddress Emitter::operand_address(ValueId v)
     }
     bool next = false;
     if (const ValueId i = plan.swapped(p.store, next); i != no_value)
-        return {next ? OperandAddress::output : OperandAddress::input, i, detail::placeholder_address() + offset,
-                offset};
+        return {next ? OperandAddress::output : OperandAddress::input, i,
+                detail::placeholder_address() + offset, offset};
     return {OperandAddress::fixed, 0, place(p.store) + offset, 0};
 }
 
