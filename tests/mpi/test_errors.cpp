@@ -24,16 +24,25 @@ void short_and_long(const mpi::Comm& w)
         };
         if (w.rank() == 0) mpi::send(x, other, w);
         if (w.rank() == 1) refused([&, n = wanted] { mpi::recv<double>({n}, other, w); });
+        if (wanted < sent && sent > 4096 / 8) continue;  // MPI may not survive what is longer than its memory
         const auto coming = mpi::irecv<double>({wanted}, other, w);
         const auto going = mpi::isend(x, other, w);
         refused([&] { static_cast<void>(mpi::wait(coming)); });
         mpi::wait(going);
     }
     const D x = wg::full<double>({many}, 1.5);
-    const auto coming = mpi::irecv<float>({many}, other, w);
-    const auto going = mpi::isend(x, other, w);
-    CHECK(has(thrown<wg::DTypeError>([&] { static_cast<void>(mpi::wait(coming)); }), "float64"));
-    mpi::wait(going);
+    // a send for which an irecv is there: its elements follow
+    for (const std::int64_t wanted : {many, many + 1}) {
+        if (w.rank() == 0) mpi::send(x, other, w);
+        if (w.rank() == 0) continue;
+        const auto coming = mpi::irecv<double>({wanted}, other, w);
+        if (wanted == many)
+            CHECK(wg::allclose(mpi::wait(coming), x, 0.0));
+        else
+            CHECK(has(thrown<wg::ShapeError>([&] { static_cast<void>(mpi::wait(coming)); }), "(5000)"));
+    }
+    if (w.rank() == 0) mpi::wait(mpi::isend(x, other, w));
+    if (w.rank() == 1) CHECK(wg::allclose(mpi::recv<double>({many}, other, w), x, 0.0));
     // what follows is not mixed up with it
     const auto first = mpi::irecv<double>({many}, other, w), second = mpi::irecv<double>({few}, other, w);
     const auto one = mpi::isend(x, other, w), two = mpi::isend(wg::full<double>({few}, 2.0), other, w);

@@ -12,6 +12,7 @@ struct Envelope {
     std::uint8_t dtype = 0, rank = 0;
     std::uint8_t variables = 0;  ///< the sender's operand depends on a variable of backward()
     std::uint8_t failed = 0;     ///< the sender has thrown instead: the receiver throws as well
+    std::uint8_t follow = 0;     ///< the elements come as the next message
     std::int64_t extents[Extents::inline_rank] = {};
 
     Shape shape() const { return Shape(extents, rank); }
@@ -29,11 +30,26 @@ inline Envelope envelope_of(const Call& call, DType dtype, const Shape& shape, b
     return e;
 }
 
-/// Envelope and elements of so many bytes together are one message. The elements of a longer one follow as a message of their own,
-/// from where they lie and to where they are wanted: a datatype of two pieces would be copied piece by piece.
+/// Up to here envelope and elements are copied into one buffer.
 inline constexpr std::size_t most_copied = 4096;
 
-inline bool is_long(std::size_t bytes) noexcept { return sizeof(Envelope) + bytes > most_copied; }
+/// How more elements travel. A datatype of two pieces is copied piece by piece, but whoever is to receive it needs to know nothing
+/// before, so that MPI can begin as soon as both have called it. As a message of their own they go from where they lie and to
+/// where they are wanted.
+enum class Form { joined, split };
+
+/// Envelope and elements where they lie, as one datatype.
+inline MPI_Datatype type_of_both(const Call& call, const Envelope& e, const Block& b)
+{
+    int lengths[] = {sizeof(Envelope), count_of(call, b.bytes())};
+    MPI_Aint places[2];
+    MPI_Get_address(&e, &places[0]);
+    MPI_Get_address(b.data, &places[1]);
+    MPI_Datatype types[] = {MPI_BYTE, MPI_BYTE}, both;
+    call.check(MPI_Type_create_struct(2, lengths, places, types, &both));
+    call.check(MPI_Type_commit(&both));
+    return both;
+}
 
 /// A message on its way: it, and what it was made from, stay where they are until it has gone.
 struct Sending {
@@ -52,17 +68,24 @@ struct Sending {
         keep_for_ever(elements);
         keep_for_ever(packed);
     }
-    void start(const Call& call, int to, int tag)
+    void start(const Call& call, int to, int tag, Form form = Form::split)
     {
         const std::size_t bytes = elements ? elements->bytes() : 0;
-        const bool follow = is_long(bytes);
+        const bool few = sizeof envelope + bytes <= most_copied;
         const MPI_Comm comm = call.channel.comm;
-        const int count = follow ? count_of(call, bytes) : 0;
-        packed = make_block(DType::boolean, Shape{sizeof envelope + (follow ? 0 : bytes)});
+        if (!few && form == Form::joined) {
+            MPI_Datatype both = type_of_both(call, envelope, *elements);
+            call.check(MPI_Isend(MPI_BOTTOM, 1, both, to, tag, comm, &first));
+            MPI_Type_free(&both);
+            return;
+        }
+        const int count = few ? 0 : count_of(call, bytes);
+        envelope.follow = !few;
+        packed = make_block(DType::boolean, Shape{sizeof envelope + (few ? bytes : 0)});
         std::memcpy(packed->data, &envelope, sizeof envelope);
-        if (bytes && !follow) std::memcpy(packed->data + sizeof envelope, elements->data, bytes);
+        if (bytes && few) std::memcpy(packed->data + sizeof envelope, elements->data, bytes);
         call.check(MPI_Isend(packed->data, static_cast<int>(packed->count), MPI_BYTE, to, tag, comm, &first));
-        if (follow) call.check(MPI_Isend(elements->data, count, MPI_BYTE, to, tag, comm, &rest));
+        if (!few) call.check(MPI_Isend(elements->data, count, MPI_BYTE, to, tag, comm, &rest));
     }
     void finish(const Call& call)
     {
@@ -77,18 +100,9 @@ struct Received {
     Ref<Block> elements;
 };
 
-/// The envelope that a message begins with; throws where it has none.
-inline Envelope opened(const Call& call, const std::byte* first, std::size_t bytes)
+inline void check_mark(const Call& call, const Envelope& e)
 {
-    Envelope e;
-    if (bytes >= sizeof e) std::memcpy(&e, first, sizeof e);
-    if (bytes < sizeof e || e.magic != Envelope::mark)
-        call.fail<CommunicationError>("a message that the library did not send");
-    return e;
-}
-inline std::size_t bytes_of(const Envelope& e)
-{
-    return element_count(e.shape()) * size_of(static_cast<DType>(e.dtype));
+    if (e.magic != Envelope::mark) call.fail<CommunicationError>("a message that the library did not send");
 }
 
 /// Throws where rank `from` has sent something else than elements of that dtype.
@@ -117,27 +131,52 @@ inline void receive_rest(const Call& call, const Ref<Block>& to, int from, int t
     complete(call, request, {to});
 }
 
-/// The elements of a message that has come, of whatever shape it says. They come to lie in `place`, where they fit. `wanted` is the
-/// dtype.
+/// One whose elements do not follow, with the envelope as one datatype.
+inline Received read_joined(const Call& call, MPI_Message& message, std::size_t bytes)
+{
+    Received r;
+    r.elements = make_block(DType::boolean, Shape{bytes - sizeof(Envelope)});
+    MPI_Datatype both = type_of_both(call, r.envelope, *r.elements);
+    call.check(MPI_Mrecv(MPI_BOTTOM, 1, both, &message, MPI_STATUS_IGNORE));
+    MPI_Type_free(&both);
+    check_mark(call, r.envelope);
+    r.elements->dtype = static_cast<DType>(r.envelope.dtype);
+    r.elements->shape = r.envelope.shape();
+    r.elements->count = element_count(r.elements->shape);
+    return r;
+}
+
+/// One that begins with an envelope. The elements come to lie in `place`, where they fit.
+inline Received read_split(const Call& call, MPI_Message& message, const MPI_Status& status, int bytes,
+                           const Ref<Block>& place)
+{
+    std::byte first[most_copied];
+    call.check(MPI_Mrecv(first, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+    Received r;
+    Envelope& e = r.envelope;
+    std::memcpy(&e, first, sizeof e);
+    check_mark(call, e);
+    const auto sent = static_cast<DType>(e.dtype);
+    const bool fits = place && place->dtype == sent && place->shape == e.shape();
+    r.elements = fits ? place : make_block(sent, e.shape());
+    if (e.follow)
+        receive_rest(call, r.elements, status.MPI_SOURCE, status.MPI_TAG);
+    else if (r.elements->count > 0)
+        std::memcpy(r.elements->data, first + sizeof e, r.elements->bytes());
+    return r;
+}
+
+/// The elements of a message that has come, of whatever shape it says. `wanted` is the dtype.
 inline Received read_message(const Call& call, MPI_Message& message, const MPI_Status& status, DType wanted,
                              const Ref<Block>& place)
 {
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    std::byte first[most_copied];
-    if (bytes > static_cast<int>(sizeof first))
-        call.fail<CommunicationError>("a message that the library did not send");
-    call.check(MPI_Mrecv(first, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
-    Received r{opened(call, first, static_cast<std::size_t>(bytes)), {}};
-    const Envelope& e = r.envelope;
-    const auto sent = static_cast<DType>(e.dtype);
-    const Shape shape = e.shape();
-    r.elements = place && sent == wanted && place->shape == shape ? place : make_block(sent, shape);
-    if (is_long(r.elements->bytes()))
-        receive_rest(call, r.elements, status.MPI_SOURCE, status.MPI_TAG);
-    else if (r.elements->count > 0)
-        std::memcpy(r.elements->data, first + sizeof e, r.elements->bytes());
-    check_envelope(call, e, wanted, status.MPI_SOURCE);
+    const auto whole = static_cast<std::size_t>(bytes);
+    if (whole < sizeof(Envelope)) call.fail<CommunicationError>("a message that the library did not send");
+    Received r = whole > most_copied ? read_joined(call, message, whole)
+                                     : read_split(call, message, status, bytes, place);
+    check_envelope(call, r.envelope, wanted, status.MPI_SOURCE);
     return r;
 }
 

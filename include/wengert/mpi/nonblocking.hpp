@@ -14,54 +14,30 @@ namespace detail {
 struct Slot : OnItsWay<Slot> {
     Sending sending;
     Received coming;
-    Ref<Block> first = {};  ///< what comes first: the envelope, and few elements
-    MPI_Request rest = MPI_REQUEST_NULL;
 
     ~Slot()
     {
-        if (request == MPI_REQUEST_NULL && rest == MPI_REQUEST_NULL) return;
-        keep_for_ever(first);
-        keep_for_ever(coming.elements);
+        if (request != MPI_REQUEST_NULL) keep_for_ever(coming.elements);
     }
     void receive(const Call& call, DType dtype, const Shape& shape, int from, int tag)
     {
-        const MPI_Comm comm = call.channel.comm;
-        first = make_block(DType::boolean, Shape{most_copied});
-        call.check(
-            MPI_Irecv(first->data, static_cast<int>(most_copied), MPI_BYTE, from, tag, comm, &request));
         coming.elements = make_block(dtype, shape);
-        const std::size_t bytes = coming.elements->bytes();
-        if (is_long(bytes))
-            call.check(
-                MPI_Irecv(coming.elements->data, count_of(call, bytes), MPI_BYTE, from, tag, comm, &rest));
+        MPI_Datatype both = type_of_both(call, coming.envelope, *coming.elements);
+        call.check(MPI_Irecv(MPI_BOTTOM, 1, both, from, tag, call.channel.comm, &request));
+        MPI_Type_free(&both);
     }
     Ref<Block> received(const Call& call, DType wanted, const Shape& shape, int from, int tag)
     {
-        complete(call, request, {first, coming.elements});
-        const Envelope e = coming.envelope = opened(call, first->data, sizeof(Envelope));
-        const bool fits = static_cast<DType>(e.dtype) == wanted && e.shape() == shape;
-        if (!fits) refuse(call, wanted, shape, from, tag);
-        check_envelope(call, e, wanted, from);
-        if (rest != MPI_REQUEST_NULL)
-            complete(call, rest, {coming.elements});
-        else if (coming.elements->count > 0)
-            std::memcpy(coming.elements->data, first->data + sizeof e, coming.elements->bytes());
-        first = {};
-        return std::move(coming.elements);
-    }
-
-private:
-    /// The message is taken all the same: who sent it may wait for that.
-    [[noreturn]] void refuse(const Call& call, DType wanted, const Shape& shape, int from, int tag)
-    {
+        complete(call, request, {coming.elements});
         const Envelope& e = coming.envelope;
-        const bool follow = is_long(bytes_of(e));
-        if (rest != MPI_REQUEST_NULL && !follow) MPI_Cancel(&rest);
-        if (rest == MPI_REQUEST_NULL && follow)
-            receive_rest(call, make_block(static_cast<DType>(e.dtype), e.shape()), from, tag);
-        MPI_Wait(&rest, MPI_STATUS_IGNORE);
+        check_mark(call, e);
+        const auto sent = static_cast<DType>(e.dtype);
+        const bool fits = sent == wanted && e.shape() == shape;
+        // it is taken where it does not fit, too: who sent it may wait for that
+        if (e.follow) receive_rest(call, fits ? coming.elements : make_block(sent, e.shape()), from, tag);
         check_envelope(call, e, wanted, from);
-        refuse_shape(call, e.shape(), shape, from);
+        if (!fits) refuse_shape(call, e.shape(), shape, from);
+        return std::move(coming.elements);
     }
 };
 
@@ -90,7 +66,7 @@ struct StartSend {
         channel->check_rank(to, "the rank to send to,", name, call.at);
         slot->sending.envelope = envelope_of(call, dtype_of<T>(), x->shape, variables);
         slot->sending.elements = x;
-        slot->sending.start(call, to, tag);
+        slot->sending.start(call, to, tag, Form::joined);
         return zeros_block(dtype_of<T>(), Shape());
     }
     template <class T> Tensor<T> pull(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, bool all) const;
