@@ -47,6 +47,7 @@
 #include "../graph/passes/impl/rewrite.ipp"
 #include "../graph/passes/impl/simplify.ipp"
 #include "../graph/passes/impl/simplify_shapes.ipp"
+#include "../graph/passes/impl/thin_parts.ipp"
 #include "../graph/plan/impl/arena.ipp"
 #include "../graph/plan/impl/kernel_uses.ipp"
 #include "../graph/plan/impl/library_rules.ipp"

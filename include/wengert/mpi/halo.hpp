@@ -104,12 +104,15 @@ struct Swap {
         };
         if (lower != nobody && to_lower_goes) start(down, lower, to_lower, 0);
         if (upper != nobody && to_upper_goes) start(up, upper, to_upper, n);
-        auto y = zeros_block(dtype_of<T>(), x->shape);
+        const auto y = make_block(dtype_of<T>(), x->shape);
         const auto receive_half = [&](int from, int tag, std::int64_t first) {
-            if (from == nobody || !comes) return false;
-            const Received in = receive(call, from, tag, dtype_of<T>());
+            const auto place = make_view(y, half, nullptr, first);
+            if (from == nobody || !comes) {
+                if (n > 0) std::memset(place->data, 0, place->bytes());
+                return false;
+            }
+            const Received in = receive(call, from, tag, dtype_of<T>(), place);
             check_shape(call, in, half, from);
-            copy_elements(*in.elements, *make_view(y, half, nullptr, first));
             return in.envelope.variables != 0;
         };
         varies = variables;

@@ -12,6 +12,7 @@ struct Envelope {
     std::uint8_t dtype = 0, rank = 0;
     std::uint8_t variables = 0;  ///< the sender's operand depends on a variable of backward()
     std::uint8_t failed = 0;     ///< the sender has thrown instead: the receiver throws as well
+    std::uint8_t follow = 0;     ///< the elements come as the next message
     std::int64_t extents[Extents::inline_rank] = {};
 
     Shape shape() const { return Shape(extents, rank); }
@@ -29,8 +30,13 @@ inline Envelope envelope_of(const Call& call, DType dtype, const Shape& shape, b
     return e;
 }
 
-/// Up to here envelope and elements are copied into one buffer: cheaper than a datatype of two pieces.
+/// Up to here envelope and elements are copied into one buffer.
 inline constexpr std::size_t most_copied = 4096;
+
+/// How more elements travel. A datatype of two pieces is copied piece by piece, but whoever is to receive it needs to know nothing
+/// before, so that MPI can begin as soon as both have called it. As a message of their own they go from where they lie and to
+/// where they are wanted.
+enum class Form { joined, split };
 
 /// Envelope and elements where they lie, as one datatype.
 inline MPI_Datatype type_of_both(const Call& call, const Envelope& e, const Block& b)
@@ -47,10 +53,10 @@ inline MPI_Datatype type_of_both(const Call& call, const Envelope& e, const Bloc
 
 /// A message on its way: it, and what it was made from, stay where they are until it has gone.
 struct Sending {
-    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Request first = MPI_REQUEST_NULL, rest = MPI_REQUEST_NULL;
     Envelope envelope;
     Ref<Block> elements;
-    Ref<Block> packed;
+    Ref<Block> packed;  ///< the envelope, and few elements
 
     Sending() = default;
     Sending(const Sending&) = delete;
@@ -58,28 +64,33 @@ struct Sending {
     /// One that an error has left on its way still reads its memory.
     ~Sending()
     {
-        if (request == MPI_REQUEST_NULL) return;
+        if (first == MPI_REQUEST_NULL && rest == MPI_REQUEST_NULL) return;
         keep_for_ever(elements);
         keep_for_ever(packed);
     }
-    void start(const Call& call, int to, int tag)
+    void start(const Call& call, int to, int tag, Form form = Form::split)
     {
-        const std::size_t bytes = elements ? elements->bytes() : 0, whole = sizeof envelope + bytes;
+        const std::size_t bytes = elements ? elements->bytes() : 0;
+        const bool few = sizeof envelope + bytes <= most_copied;
         const MPI_Comm comm = call.channel.comm;
-        if (whole <= most_copied) {
-            packed = make_block(DType::boolean, Shape{whole});
-            std::memcpy(packed->data, &envelope, sizeof envelope);
-            if (bytes) std::memcpy(packed->data + sizeof envelope, elements->data, bytes);
-            return call.check(
-                MPI_Isend(packed->data, static_cast<int>(whole), MPI_BYTE, to, tag, comm, &request));
+        if (!few && form == Form::joined) {
+            MPI_Datatype both = type_of_both(call, envelope, *elements);
+            call.check(MPI_Isend(MPI_BOTTOM, 1, both, to, tag, comm, &first));
+            MPI_Type_free(&both);
+            return;
         }
-        MPI_Datatype both = type_of_both(call, envelope, *elements);
-        call.check(MPI_Isend(MPI_BOTTOM, 1, both, to, tag, comm, &request));
-        MPI_Type_free(&both);
+        const int count = few ? 0 : count_of(call, bytes);
+        envelope.follow = !few;
+        packed = make_block(DType::boolean, Shape{sizeof envelope + (few ? bytes : 0)});
+        std::memcpy(packed->data, &envelope, sizeof envelope);
+        if (bytes && few) std::memcpy(packed->data + sizeof envelope, elements->data, bytes);
+        call.check(MPI_Isend(packed->data, static_cast<int>(packed->count), MPI_BYTE, to, tag, comm, &first));
+        if (!few) call.check(MPI_Isend(elements->data, count, MPI_BYTE, to, tag, comm, &rest));
     }
     void finish(const Call& call)
     {
-        if (request != MPI_REQUEST_NULL) complete(call, request, {elements, packed});
+        for (MPI_Request* r : {&first, &rest})
+            if (*r != MPI_REQUEST_NULL) complete(call, *r, {elements, packed});
         elements = packed = {};
     }
 };
@@ -89,10 +100,14 @@ struct Received {
     Ref<Block> elements;
 };
 
+inline void check_mark(const Call& call, const Envelope& e)
+{
+    if (e.magic != Envelope::mark) call.fail<CommunicationError>("a message that the library did not send");
+}
+
 /// Throws where rank `from` has sent something else than elements of that dtype.
 inline void check_envelope(const Call& call, const Envelope& e, DType wanted, int from)
 {
-    if (e.magic != Envelope::mark) call.fail<CommunicationError>("a message that the library did not send");
     const std::string sender = "rank " + std::to_string(from);
     call.channel.broken = call.channel.broken || e.failed;
     if (e.failed) call.fail<CommunicationError>(sender + " has thrown an error where it should have sent");
@@ -107,35 +122,65 @@ inline void check_envelope(const Call& call, const Envelope& e, DType wanted, in
                           to_string(wanted) + " is received");
 }
 
-/// The elements of a message that has come, of whatever shape it says. `wanted` is the dtype.
-inline Received read_message(const Call& call, MPI_Message& message, const MPI_Status& status, DType wanted)
+/// The elements that follow an envelope.
+inline void receive_rest(const Call& call, const Ref<Block>& to, int from, int tag)
 {
-    int bytes = 0;
-    MPI_Get_count(&status, MPI_BYTE, &bytes);
-    const auto whole = static_cast<std::size_t>(bytes);
+    MPI_Request request = MPI_REQUEST_NULL;
+    call.check(
+        MPI_Irecv(to->data, count_of(call, to->bytes()), MPI_BYTE, from, tag, call.channel.comm, &request));
+    complete(call, request, {to});
+}
+
+/// One whose elements do not follow, with the envelope as one datatype.
+inline Received read_joined(const Call& call, MPI_Message& message, std::size_t bytes)
+{
     Received r;
-    if (whole < sizeof(Envelope)) call.fail<CommunicationError>("a message that the library did not send");
-    if (whole <= most_copied) {
-        std::byte buffer[most_copied];
-        call.check(MPI_Mrecv(buffer, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
-        std::memcpy(&r.envelope, buffer, sizeof(Envelope));
-        r.elements = make_block(DType::boolean, Shape{whole - sizeof(Envelope)});
-        std::memcpy(r.elements->data, buffer + sizeof(Envelope), r.elements->bytes());
-    } else {
-        r.elements = make_block(DType::boolean, Shape{whole - sizeof(Envelope)});
-        MPI_Datatype both = type_of_both(call, r.envelope, *r.elements);
-        call.check(MPI_Mrecv(MPI_BOTTOM, 1, both, &message, MPI_STATUS_IGNORE));
-        MPI_Type_free(&both);
-    }
-    const Envelope& e = r.envelope;
-    check_envelope(call, e, wanted, status.MPI_SOURCE);
-    r.elements->dtype = wanted;
-    r.elements->shape = e.shape();
+    r.elements = make_block(DType::boolean, Shape{bytes - sizeof(Envelope)});
+    MPI_Datatype both = type_of_both(call, r.envelope, *r.elements);
+    call.check(MPI_Mrecv(MPI_BOTTOM, 1, both, &message, MPI_STATUS_IGNORE));
+    MPI_Type_free(&both);
+    check_mark(call, r.envelope);
+    r.elements->dtype = static_cast<DType>(r.envelope.dtype);
+    r.elements->shape = r.envelope.shape();
     r.elements->count = element_count(r.elements->shape);
     return r;
 }
 
-inline Received receive(const Call& call, int from, int tag, DType wanted)
+/// One that begins with an envelope. The elements come to lie in `place`, where they fit.
+inline Received read_split(const Call& call, MPI_Message& message, const MPI_Status& status, int bytes,
+                           const Ref<Block>& place)
+{
+    std::byte first[most_copied];
+    call.check(MPI_Mrecv(first, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+    Received r;
+    Envelope& e = r.envelope;
+    std::memcpy(&e, first, sizeof e);
+    check_mark(call, e);
+    const auto sent = static_cast<DType>(e.dtype);
+    const bool fits = place && place->dtype == sent && place->shape == e.shape();
+    r.elements = fits ? place : make_block(sent, e.shape());
+    if (e.follow)
+        receive_rest(call, r.elements, status.MPI_SOURCE, status.MPI_TAG);
+    else if (r.elements->count > 0)
+        std::memcpy(r.elements->data, first + sizeof e, r.elements->bytes());
+    return r;
+}
+
+/// The elements of a message that has come, of whatever shape it says. `wanted` is the dtype.
+inline Received read_message(const Call& call, MPI_Message& message, const MPI_Status& status, DType wanted,
+                             const Ref<Block>& place)
+{
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    const auto whole = static_cast<std::size_t>(bytes);
+    if (whole < sizeof(Envelope)) call.fail<CommunicationError>("a message that the library did not send");
+    Received r = whole > most_copied ? read_joined(call, message, whole)
+                                     : read_split(call, message, status, bytes, place);
+    check_envelope(call, r.envelope, wanted, status.MPI_SOURCE);
+    return r;
+}
+
+inline Received receive(const Call& call, int from, int tag, DType wanted, const Ref<Block>& place = {})
 {
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
@@ -150,7 +195,7 @@ inline Received receive(const Call& call, int from, int tag, DType wanted)
         };
         poll(call, come, [] {});
     }
-    return read_message(call, message, status, wanted);
+    return read_message(call, message, status, wanted, place);
 }
 
 /// Throws ShapeError where a message has not the shape that is asked for.

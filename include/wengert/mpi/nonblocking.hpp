@@ -26,11 +26,17 @@ struct Slot : OnItsWay<Slot> {
         call.check(MPI_Irecv(MPI_BOTTOM, 1, both, from, tag, call.channel.comm, &request));
         MPI_Type_free(&both);
     }
-    Ref<Block> received(const Call& call, DType wanted, const Shape& shape, int from)
+    Ref<Block> received(const Call& call, DType wanted, const Shape& shape, int from, int tag)
     {
         complete(call, request, {coming.elements});
-        check_envelope(call, coming.envelope, wanted, from);
-        if (!(coming.envelope.shape() == shape)) refuse_shape(call, coming.envelope.shape(), shape, from);
+        const Envelope& e = coming.envelope;
+        check_mark(call, e);
+        const auto sent = static_cast<DType>(e.dtype);
+        const bool fits = sent == wanted && e.shape() == shape;
+        // it is taken where it does not fit, too: who sent it may wait for that
+        if (e.follow) receive_rest(call, fits ? coming.elements : make_block(sent, e.shape()), from, tag);
+        check_envelope(call, e, wanted, from);
+        if (!fits) refuse_shape(call, e.shape(), shape, from);
         return std::move(coming.elements);
     }
 };
@@ -60,7 +66,7 @@ struct StartSend {
         channel->check_rank(to, "the rank to send to,", name, call.at);
         slot->sending.envelope = envelope_of(call, dtype_of<T>(), x->shape, variables);
         slot->sending.elements = x;
-        slot->sending.start(call, to, tag);
+        slot->sending.start(call, to, tag, Form::joined);
         return zeros_block(dtype_of<T>(), Shape());
     }
     template <class T> Tensor<T> pull(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, bool all) const;
@@ -133,7 +139,7 @@ struct EndReceive {
     template <class T> Ref<Block> exchange(const Ref<Block>&, const Call& call, bool& variables)
     {
         const auto& [slot, from, tag, shape] = message;
-        Ref<Block> y = slot->received(call, dtype_of<T>(), shape, from);
+        Ref<Block> y = slot->received(call, dtype_of<T>(), shape, from, tag);
         variables = slot->coming.envelope.variables != 0;
         return y;
     }

@@ -253,7 +253,7 @@ inline const CppModule::LoopBody& CppModule::body(const std::shared_ptr<const Gr
     kept_.insert(kept_.end(), {g, parts.step});
     LoopBody made{parts.before, {}, {}};
     if (parts.before) made.first = function(*parts.before);
-    made.step = function(*parts.step, tiling::Rotation{rotation.states, rotation.fixed, true});
+    made.step = function(*parts.step, tiling::Rotation{rotation.states, rotation.fixed, 1});
     return bodies_[key] = std::move(made);
 }
 

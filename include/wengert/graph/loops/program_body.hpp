@@ -12,6 +12,9 @@ namespace wengert::detail {
 
 class ProgramBody : public BodyPlan {
 public:
+    /// Bytes of states from which on they trade places: to write addresses anew takes about as long as to copy so many.
+    static constexpr std::size_t least_swapped = 4096;
+
     ProgramBody(const std::shared_ptr<const Graph>& g, std::size_t states, std::size_t fixed);
     /// The same with steps that somebody else emits: `plan` is that of body.step.
     ProgramBody(HoistedBody body, const tiling::Plan& plan, const tiling::Rotation& rotation,
@@ -39,11 +42,19 @@ private:
         bool registers;  ///< small and in memory of the plan
     };
 
+    /// A state whose next value is made in another place, which is the state's in the next step.
+    struct Swap {
+        std::size_t state;
+        std::byte *now, *next;
+    };
+
     /// What all steps share, before the first one: a loop of no steps throws nothing.
     inline void work_out();
     /// Steps by `emit`, and where inputs and outputs are.
     void prepare(const tiling::Plan& plan, std::size_t states,
                  const std::function<void(tiling::Emitter&)>& emit);
+    inline void plan_swap(const tiling::Plan& plan, const tiling::Emitter& e, std::size_t i);
+    inline void put(const Swap& s);
     /// The next value of state i lies elsewhere when a step ends. Where another state is that value it is kept first, as that one may
     /// be written by then.
     inline void plan_move(const tiling::Plan& plan, std::size_t i);
@@ -63,6 +74,7 @@ private:
     std::vector<Ref<Block>> results_, made_;  ///< memory of large results; what before_ has made
     std::vector<std::pair<Ref<Block>, Ref<Block>>> kept_;
     std::vector<Move> moves_;
+    std::vector<Swap> swaps_;
 };
 
 }  // namespace wengert::detail

@@ -39,8 +39,9 @@ enum class Fn : std::uint8_t {
     broadcast_to,
     select,  ///< a Selection
     copy,
-    embed,     ///< zeros with the operand at a Selection
-    add_part,  ///< operand 0, with operand 1 added at a Selection
+    embed,        ///< zeros with the operand at a Selection
+    add_part,     ///< operand 0, with operand 1 added at a Selection
+    assign_part,  ///< operand 0, with operand 1 in place of a Selection; only made
     // all others
     sum,
     product,      ///< of matrices, as MatrixProduct says

@@ -13,8 +13,11 @@ namespace wengert::tiling {
 /// A graph that is one step of a loop. Its first `states` outputs are the next values of its first inputs. Other outputs that show
 /// one of these are read before the step. Inputs from number `fixed` on are the same in all steps.
 struct Rotation {
+    static constexpr std::size_t never = ~std::size_t{0};
+
     std::size_t states = 0, fixed = 0;
-    bool swaps = false;  ///< states and their next values trade places by the caller, and are not copied
+    /// States of so many bytes or more trade places with their next values by the caller, and are not copied.
+    std::size_t swaps_from = never;
 };
 
 class Plan : public Planned {

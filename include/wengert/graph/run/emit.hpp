@@ -50,8 +50,11 @@ public:
     /// Puts the strands since the first into one step, by which they run at once.
     void end_wave();
 
-    /// Where the value's first element lies.
+    /// Where the value's first element lies. A state that trades places with its next value lies where the input of its
+    /// number does, and that one where the output does.
     OperandAddress operand_address(ValueId v);
+    /// A store of the arena.
+    std::byte* place(std::uint32_t store) const { return arena_ + plan.stores[store].offset; }
     /// The same for a view of v's header.
     OperandAddress operand_address(ValueId v, const Block& view);
     template <class P> void bind(P** slot, const OperandAddress& s) { program.bind(slot, s); }

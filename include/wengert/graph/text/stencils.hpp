@@ -6,7 +6,7 @@
 #include <set>
 
 #include "../fuse/fusion.hpp"
-#include "box_reads.hpp"
+#include "../ir/box_reads.hpp"
 #include "loop_text.hpp"
 
 namespace wengert::detail {

@@ -7,13 +7,16 @@
 #include "../../passes/memory_limit.hpp"
 #include "../../passes/partial.hpp"
 #include "../../passes/passes.hpp"
+#include "../../passes/thin_parts.hpp"
 #include "../../run/compile.hpp"
 
 namespace wengert::detail {
 
 inline Graph optimized_whole(const Graph& g, const PassOptions& options)
 {
-    return trimmed_loops(optimize(g, options));
+    Graph fast = trimmed_loops(optimize(g, options));
+    const std::optional<Graph> thin = thin_parts(fast);
+    return thin ? optimize(*thin, options) : fast;
 }
 
 /// Bodies of loops are optimized and compiled with it, too, from the first call on.

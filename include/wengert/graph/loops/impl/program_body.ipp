@@ -10,7 +10,7 @@ WENGERT_INLINE ProgramBody::ProgramBody(const std::shared_ptr<const Graph>& g, s
                                         std::size_t fixed)
     : body_(hoisted(g, fixed)), fixed_(fixed)
 {
-    const tiling::Plan plan(*body_.step, tiling::Rotation{states, fixed});
+    const tiling::Plan plan(*body_.step, tiling::Rotation{states, fixed, least_swapped});
     prepare(plan, states, [&](tiling::Emitter& e) {
         for (const tiling::Task& t : plan.tasks) tiling::detail::emit_task(e, t);
     });
@@ -42,7 +42,23 @@ WENGERT_INLINE void ProgramBody::prepare(const tiling::Plan& plan, std::size_t s
         program_.set_output(s.output, results_.back()->data);
     }
     for (std::size_t i = 0; i < states; ++i)
-        if (!plan.in_place(i)) plan_move(plan, i);
+        if (plan.swaps(i))
+            plan_swap(plan, e, i);
+        else if (!plan.in_place(i))
+            plan_move(plan, i);
+}
+
+inline void ProgramBody::plan_swap(const tiling::Plan& plan, const tiling::Emitter& e, std::size_t i)
+{
+    const auto place = [&](ValueId v) { return e.place(plan.values[plan.root(v)].store); };
+    swaps_.push_back({i, place(plan.graph.inputs()[i]), place(plan.graph.outputs()[i])});
+    put(swaps_.back());
+}
+
+inline void ProgramBody::put(const Swap& s)
+{
+    program_.set_input(s.state, s.now);
+    program_.set_output(s.state, s.next);
 }
 
 WENGERT_INLINE void ProgramBody::bind(std::size_t i, std::byte* data)
@@ -68,6 +84,10 @@ WENGERT_INLINE void ProgramBody::advance()
                 copy_register(m.from->data + j, m.to->data + j);
         else
             copy_elements(*m.from, *m.to);
+    }
+    for (Swap& s : swaps_) {
+        std::swap(s.now, s.next);
+        put(s);
     }
 }
 

@@ -132,7 +132,7 @@ public:
                                                  std::size_t fixed)
     {
         HoistedBody body = hoisted(g, fixed);
-        const tiling::Rotation rotation{states, fixed};
+        const tiling::Rotation rotation{states, fixed, ProgramBody::least_swapped};
         const NativePlan code(*body.step, "wg", rotation);
         const Compiled compiled = compile_plans({&code});
         if (code.too_long() || !compiled.object) return std::make_unique<ProgramBody>(g, states, fixed);

@@ -21,6 +21,9 @@ WENGERT_INLINE const Primitive& primitive_of(Fn fn, DType d)
     case Fn::select: p = moving<Select>(d); break;
     case Fn::embed: p = moving<Embed>(d); break;
     case Fn::add_part: p = of_numbers<AddView<false>>(d); break;
+    case Fn::assign_part:
+        p = with_dtype(d, []<class T>() { return structural_call<AssignView, T, T, T>(); });
+        break;
     case Fn::product: p = of_numbers<MatMul>(d); break;
     case Fn::product_sum:
         p = with_real(d, []<class T>() { return structural_call<Gemm, T, T, T, T, T>(); });

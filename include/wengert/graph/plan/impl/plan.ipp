@@ -49,17 +49,18 @@ WENGERT_INLINE bool Plan::in_place(std::size_t i) const
 
 WENGERT_INLINE void Plan::find_swaps()
 {
-    if (!rotation_ || !rotation_->swaps) return;
+    if (!rotation_) return;
     for (std::size_t i = 0; i < rotation_->states; ++i) {
         const ValueId u = graph.inputs()[i], v = root(graph.outputs()[i]);
         std::size_t times = 0;
         for (std::size_t k = 0; k < rotation_->states; ++k) times += root(graph.outputs()[k]) == v;
-        if (times != 1 || in_place(i) || !whole(graph.outputs()[i]) || bytes_of(u) == 0 ||
+        if (times != 1 || in_place(i) || !whole(graph.outputs()[i]) || bytes_of(u) < rotation_->swaps_from ||
             bytes_of(v) != bytes_of(u))
             continue;
         if (values[v].home != Home::arena || graph.node(v).kind != Graph::Kind::operation) continue;
         Store& s = stores[values[v].store];
-        if (s.values != 1 || stores[values[u].store].values != 1) continue;
+        if (graph.node(s.begin).kind != Graph::Kind::operation || stores[values[u].store].values != 1)
+            continue;
         s.first = 0, s.last = end();  // all of the time, as the state's
         swapped_.push_back(i);
     }

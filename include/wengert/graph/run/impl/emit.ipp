@@ -74,8 +74,13 @@ WENGERT_INLINE OperandAddress Emitter::operand_address(ValueId v)
         return {OperandAddress::output, plan.stores[p.store].output, detail::placeholder_address() + offset,
                 offset};
     case Home::constant: return {OperandAddress::fixed, 0, constant(from)->data + offset, 0, true};
-    default: return {OperandAddress::fixed, 0, arena_ + plan.stores[p.store].offset + offset, 0};
+    default: break;
     }
+    bool next = false;
+    if (const ValueId i = plan.swapped(p.store, next); i != no_value)
+        return {next ? OperandAddress::output : OperandAddress::input, i,
+                detail::placeholder_address() + offset, offset};
+    return {OperandAddress::fixed, 0, place(p.store) + offset, 0};
 }
 
 WENGERT_INLINE OperandAddress Emitter::operand_address(ValueId v, const Block& view)

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "../ir/index_program.hpp"
+#include "index_program.hpp"
 
 namespace wengert::detail {
 
