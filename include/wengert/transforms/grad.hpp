@@ -27,7 +27,9 @@ template <std::size_t k, std::size_t... I> inline constexpr bool one_of = ((k ==
 
 template <class Y> void check_scalar(const Y& y, std::string_view transform, const Site& at)
 {
-    static_assert(is_tensor<Y>,
+    static_assert(!is_complex_tensor<Y>,
+                  "wengert: grad needs a real result, this one is complex: take real(), imag() or abs() first");
+    static_assert(is_tensor<Y> || is_complex_tensor<Y>,
                   "wengert: grad differentiates a function that returns one tensor with a single element");
     static_assert(is_differentiable<typename Y::value_type>,
                   "wengert: grad needs a floating-point result (float or double)");
