@@ -4,7 +4,7 @@
 //     const Tensor<double> filtered = wg::fft::irfft(spectrum * gain, n);
 //
 // Transforms are those of pocketfft, where its header is found when a program is compiled, else those of FFTW, where its library
-// is found when the program runs (kernels/cpu/fft.hpp). wengert.hpp does not include this header.
+// is found when the program runs (kernels/fourier/fourier.hpp). wengert.hpp does not include this header.
 #pragma once
 
 #include "complex.hpp"
@@ -31,7 +31,9 @@ inline double factor(double points, bool inverse, Norm norm)
 inline void demand_points(std::string_view name, std::int64_t n, const Shape& shape, const Site& at)
 {
     if (n < 1)
-        fail<ShapeError>(name, "shape " + to_string(shape) + ", " + std::to_string(n) + " points: at least one is expected", at);
+        fail<ShapeError>(
+            name,
+            "shape " + to_string(shape) + ", " + std::to_string(n) + " points: at least one is expected", at);
 }
 /// x with n elements along an axis: cut off, or zeros behind it.
 template <class X> X resized(const X& x, std::size_t axis, std::int64_t n, const Site& at)
@@ -54,7 +56,8 @@ template <class X> X resized(const X& x, std::size_t axis, std::int64_t n, const
 struct Line {
     std::int64_t axis, n;
 };
-inline Line line_of(std::string_view name, const Shape& shape, std::int64_t n, std::int64_t axis, const Site& at)
+inline Line line_of(std::string_view name, const Shape& shape, std::int64_t n, std::int64_t axis,
+                    const Site& at)
 {
     const std::size_t k = normalize_axis(name, axis, shape, at);
     if (n == whole) n = shape[k];
@@ -62,12 +65,14 @@ inline Line line_of(std::string_view name, const Shape& shape, std::int64_t n, s
     return {static_cast<std::int64_t>(k), n};
 }
 /// The axes of a transform of several, as NumPy: the last ones where extents alone are given, all where nothing is.
-inline std::vector<Line> lines_of(std::string_view name, const Shape& shape, const Shape& s, const Axes& axes, const Site& at)
+inline std::vector<Line> lines_of(std::string_view name, const Shape& shape, const Shape& s, const Axes& axes,
+                                  const Site& at)
 {
     Axes which = axes;
     const std::size_t count = s.empty() ? shape.size() : s.size();
     if (which.empty())
-        for (std::size_t k = 0; k < count; ++k) which.push_back(static_cast<std::int64_t>(k) - static_cast<std::int64_t>(count));
+        for (std::size_t k = 0; k < count; ++k)
+            which.push_back(static_cast<std::int64_t>(k) - static_cast<std::int64_t>(count));
     if (!s.empty() && s.size() != which.size())
         fail<ShapeError>(name, "extents " + to_string(s) + " for axes " + to_string(which), at);
     std::vector<Line> lines;
@@ -75,14 +80,17 @@ inline std::vector<Line> lines_of(std::string_view name, const Shape& shape, con
         lines.push_back(line_of(name, shape, s.empty() ? whole : s[k], which[k], at));
         for (std::size_t i = 0; i < k; ++i)
             if (lines[i].axis == lines[k].axis)
-                fail<ShapeError>(name, "axis " + std::to_string(which[k]) + " is given twice for shape " + to_string(shape), at);
+                fail<ShapeError>(
+                    name,
+                    "axis " + std::to_string(which[k]) + " is given twice for shape " + to_string(shape), at);
     }
     return lines;
 }
 
 template <class T, class D>
-Tensor<std::complex<T>, D> transformed(std::string_view name, Tensor<std::complex<T>, D> z, const std::vector<Line>& lines,
-                                       bool inverse, Norm norm, const Site& at)
+Tensor<std::complex<T>, D> transformed(std::string_view name, Tensor<std::complex<T>, D> z,
+                                       const std::vector<Line>& lines, bool inverse, Norm norm,
+                                       const Site& at)
 {
     static_cast<void>(z.parts(name, at));
     const ComposedAt line(at);
@@ -108,10 +116,12 @@ Tensor<T, D> real_of(const Tensor<std::complex<T>, D>& z, const Line& l, Norm no
 {
     const ComposedAt line(at);
     const HalfToReal op{l.axis, l.n, factor(static_cast<double>(l.n), true, norm), false};
-    return apply<HalfToReal, T>(op, at, resized(z, static_cast<std::size_t>(l.axis), l.n / 2 + 1, at).parts());
+    return apply<HalfToReal, T>(op, at,
+                                resized(z, static_cast<std::size_t>(l.axis), l.n / 2 + 1, at).parts());
 }
 /// How many points a half spectrum of this extent has, unless they are given.
-inline std::int64_t full_length(const Shape& shape, std::int64_t n, std::int64_t axis, std::string_view name, const Site& at)
+inline std::int64_t full_length(const Shape& shape, std::int64_t n, std::int64_t axis, std::string_view name,
+                                const Site& at)
 {
     return n == whole ? 2 * (shape[normalize_axis(name, axis, shape, at)] - 1) : n;
 }
@@ -152,17 +162,19 @@ Tensor<T, D> irfft(const Tensor<std::complex<T>, D>& z, std::int64_t n = whole, 
 {
     const Shape shape = z.shape("irfft", at);
     return detail::real_of(
-        z, detail::line_of("irfft", shape, detail::full_length(shape, n, axis, "irfft", at), axis, at), norm, at);
+        z, detail::line_of("irfft", shape, detail::full_length(shape, n, axis, "irfft", at), axis, at), norm,
+        at);
 }
 
 namespace detail {
 
 template <class T, class D>
-Tensor<std::complex<T>, D> half_spectrum(std::string_view name, const Tensor<T, D>& x, const Shape& s, const Axes& axes,
-                                         Norm norm, const Site& at)
+Tensor<std::complex<T>, D> half_spectrum(std::string_view name, const Tensor<T, D>& x, const Shape& s,
+                                         const Axes& axes, Norm norm, const Site& at)
 {
     std::vector<Line> lines = lines_of(name, x.shape(name, at), s, axes, at);
-    if (lines.empty()) fail<ShapeError>(name, "shape " + to_string(x.shape()) + ": at least one axis is expected", at);
+    if (lines.empty())
+        fail<ShapeError>(name, "shape " + to_string(x.shape()) + ": at least one axis is expected", at);
     const Line last = lines.back();
     lines.pop_back();
     return transformed(name, half_of(x, last, norm, at), lines, false, norm, at);
@@ -173,7 +185,8 @@ Tensor<T, D> from_half_spectrum(std::string_view name, const Tensor<std::complex
 {
     const Shape shape = z.shape(name, at);
     std::vector<Line> lines = lines_of(name, shape, s, axes, at);
-    if (lines.empty()) fail<ShapeError>(name, "shape " + to_string(shape) + ": at least one axis is expected", at);
+    if (lines.empty())
+        fail<ShapeError>(name, "shape " + to_string(shape) + ": at least one axis is expected", at);
     Line last = lines.back();
     lines.pop_back();
     if (s.empty()) last.n = 2 * (last.n - 1);
@@ -186,9 +199,11 @@ Tensor<T, D> from_half_spectrum(std::string_view name, const Tensor<std::complex
 // clang-format off
 /// rfft along the last of several axes, then fft along the others. Throws as fftn.
 template <Differentiable T, class D> Tensor<std::complex<T>, D> rfftn(const Tensor<T, D>& x, const Shape& s = {}, const Axes& axes = {}, Norm norm = Norm::backward, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::half_spectrum("rfftn", x, s, axes, norm, at); }
+/// rfftn along two axes.
 template <Differentiable T, class D> Tensor<std::complex<T>, D> rfft2(const Tensor<T, D>& x, const Shape& s = {}, const Axes& axes = {-2, -1}, Norm norm = Norm::backward, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::half_spectrum("rfft2", x, s, axes, norm, at); }
-/// Its inverse; s are the extents of the result, the last one 2 (m − 1) where they are not given.
+/// The inverse of rfftn; s are the extents of the result, the last one 2 (m − 1) where they are not given.
 template <class T, class D> Tensor<T, D> irfftn(const Tensor<std::complex<T>, D>& z, const Shape& s = {}, const Axes& axes = {}, Norm norm = Norm::backward, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::from_half_spectrum("irfftn", z, s, axes, norm, at); }
+/// The inverse of rfft2.
 template <class T, class D> Tensor<T, D> irfft2(const Tensor<std::complex<T>, D>& z, const Shape& s = {}, const Axes& axes = {-2, -1}, Norm norm = Norm::backward, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::from_half_spectrum("irfft2", z, s, axes, norm, at); }
 // clang-format on
 
@@ -208,7 +223,8 @@ Tensor<T> rfftfreq(std::int64_t n, double d = 1, Site at = {__builtin_FILE(), __
 {
     detail::demand_points("rfftfreq", n, {n}, at);
     std::vector<double> f;
-    for (std::int64_t k = 0; k <= n / 2; ++k) f.push_back(static_cast<double>(k) / (static_cast<double>(n) * d));
+    for (std::int64_t k = 0; k <= n / 2; ++k)
+        f.push_back(static_cast<double>(k) / (static_cast<double>(n) * d));
     return Tensor<T>(Shape{n / 2 + 1}, f);
 }
 
@@ -224,13 +240,15 @@ template <class X> X shifted(std::string_view name, X x, const Axes& axes, bool 
 
 /// Frequency 0 in the middle, along these axes or all. Real and complex.
 template <class T, class D>
-Tensor<T, D> fftshift(const Tensor<T, D>& x, const Axes& axes = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, D> fftshift(const Tensor<T, D>& x, const Axes& axes = {},
+                      Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::shifted("fftshift", x, axes, false, at);
 }
 /// Undoes fftshift.
 template <class T, class D>
-Tensor<T, D> ifftshift(const Tensor<T, D>& x, const Axes& axes = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, D> ifftshift(const Tensor<T, D>& x, const Axes& axes = {},
+                       Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::shifted("ifftshift", x, axes, true, at);
 }

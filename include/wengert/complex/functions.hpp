@@ -15,7 +15,8 @@ template <class T> Tensor<T> times_slope(const Tensor<T>& parts, const Tensor<T>
 {
     return complexwise<rules::Scale>(Site{}, parts, slope).parts();
 }
-template <class T> Tensor<T> times_conjugate_slope(const Tensor<T>& parts, const Tensor<std::complex<T>>& slope)
+template <class T>
+Tensor<T> times_conjugate_slope(const Tensor<T>& parts, const Tensor<std::complex<T>>& slope)
 {
     return complexwise<rules::MultiplyConjugate>(Site{}, parts, slope.parts()).parts();
 }
@@ -27,8 +28,9 @@ template <class T, class D> Tensor<T, D> as_parts(const Operand<std::complex<T>,
 }
 /// Parts of a real tensor of the same rank or lower can be broadcast as they are; a real one is not there beside complex ones.
 template <class Both, class Real, class T, class D>
-Tensor<std::complex<T>, D> of_kinds(const Operand<std::complex<T>, D>& a, const Operand<std::complex<T>, D>& b,
-                                    const Site& at, const Both& both, const Real& with_real)
+Tensor<std::complex<T>, D> of_kinds(const Operand<std::complex<T>, D>& a,
+                                    const Operand<std::complex<T>, D>& b, const Site& at, const Both& both,
+                                    const Real& with_real)
 {
     if (a.pair && !b.pair) return with_real(a.held, b.held);
     return both(as_parts(a, at), as_parts(b, at));
@@ -37,49 +39,53 @@ Tensor<std::complex<T>, D> of_kinds(const Operand<std::complex<T>, D>& a, const 
 }  // namespace detail
 
 template <class T, class D>
-Tensor<std::complex<T>, D> ops::add(const Operand<std::complex<T>, D>& a, const Operand<std::complex<T>, D>& b,
-                                    const Site& at)
+Tensor<std::complex<T>, D> ops::add(const Operand<std::complex<T>, D>& a,
+                                    const Operand<std::complex<T>, D>& b, const Site& at)
 {
     if (a.pair != b.pair)
         return detail::complexwise<rules::AddReal>(at, a.pair ? a.held : b.held, a.pair ? b.held : a.held);
     return detail::as_complex(ops::add<T>(detail::as_parts(a, at), detail::as_parts(b, at), at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> ops::subtract(const Operand<std::complex<T>, D>& a, const Operand<std::complex<T>, D>& b,
-                                         const Site& at)
+Tensor<std::complex<T>, D> ops::subtract(const Operand<std::complex<T>, D>& a,
+                                         const Operand<std::complex<T>, D>& b, const Site& at)
 {
     if (a.pair && !b.pair) return detail::complexwise<rules::SubtractReal>(at, a.held, b.held);
     if (b.pair && !a.pair) return detail::complexwise<rules::SubtractFromReal>(at, b.held, a.held);
     return detail::as_complex(ops::subtract<T>(detail::as_parts(a, at), detail::as_parts(b, at), at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> ops::multiply(const Operand<std::complex<T>, D>& a, const Operand<std::complex<T>, D>& b,
-                                         const Site& at)
+Tensor<std::complex<T>, D> ops::multiply(const Operand<std::complex<T>, D>& a,
+                                         const Operand<std::complex<T>, D>& b, const Site& at)
 {
     if (a.pair != b.pair)
         return detail::complexwise<rules::Scale>(at, a.pair ? a.held : b.held, a.pair ? b.held : a.held);
     return detail::complexwise<rules::Multiply>(at, detail::as_parts(a, at), detail::as_parts(b, at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> ops::divide(const Operand<std::complex<T>, D>& a, const Operand<std::complex<T>, D>& b,
-                                       const Site& at)
+Tensor<std::complex<T>, D> ops::divide(const Operand<std::complex<T>, D>& a,
+                                       const Operand<std::complex<T>, D>& b, const Site& at)
 {
     if (a.pair && !b.pair) return detail::complexwise<rules::DivideByReal>(at, a.held, b.held);
     return detail::complexwise<rules::Divide>(at, detail::as_parts(a, at), detail::as_parts(b, at));
 }
 template <class T, class D>
-Tensor<bool, D> ops::equal(const Operand<std::complex<T>, D>& a, const Operand<std::complex<T>, D>& b, const Site& at)
+Tensor<bool, D> ops::equal(const Operand<std::complex<T>, D>& a, const Operand<std::complex<T>, D>& b,
+                           const Site& at)
 {
     return all(ops::equal<T>(detail::as_parts(a, at), detail::as_parts(b, at), at), Axes{-1}, false, at);
 }
 template <class T, class D>
-void ops::update(Tensor<std::complex<T>, D>& z, Update u, const Operand<std::complex<T>, D>& b, const Site& at)
+void ops::update(Tensor<std::complex<T>, D>& z, Update u, const Operand<std::complex<T>, D>& b,
+                 const Site& at)
 {
     const Shape own = z.shape("update", at);
     if (b.pair && (u == Update::add || u == Update::subtract)) {
         if (!(broadcast_shapes("update", z.parts().shape(), b.held.shape(), at) == z.parts().shape()))
-            fail<ShapeError>("update", "shape " + to_string(b.held.shape()) + " of parts does not broadcast to " +
-                                           to_string(z.parts().shape()), at);
+            fail<ShapeError>("update",
+                             "shape " + to_string(b.held.shape()) + " of parts does not broadcast to " +
+                                 to_string(z.parts().shape()),
+                             at);
         ops::update<T>(z.parts_unchecked(), u, b.held, at);
         return;
     }
@@ -89,8 +95,10 @@ void ops::update(Tensor<std::complex<T>, D>& z, Update u, const Operand<std::com
                                    : u == Update::multiply ? ops::multiply<T, D>(a, b, at)
                                                            : ops::divide<T, D>(a, b, at);
     if (!(y.shape() == own))
-        fail<ShapeError>("update", "shapes " + to_string(own) + " and " + to_string(y.shape()) +
-                                       ": the right side does not broadcast to the left", at);
+        fail<ShapeError>("update",
+                         "shapes " + to_string(own) + " and " + to_string(y.shape()) +
+                             ": the right side does not broadcast to the left",
+                         at);
     z = std::move(y);
 }
 
@@ -156,7 +164,8 @@ template <class T, class D> Tensor<std::complex<T>, D> reciprocal(const Tensor<s
 
 /// Re z − i Im z.
 template <class T, class D>
-Tensor<std::complex<T>, D> conj(const Tensor<std::complex<T>, D>& z, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> conj(const Tensor<std::complex<T>, D>& z,
+                                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     auto signs = make_block(dtype_of<T>(), Shape{2});
     signs->template as<T>()[0] = T(1);
@@ -189,7 +198,8 @@ Tensor<std::complex<T>, D> pow(const Tensor<std::complex<T>, D>& z, I n,
                                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const auto whole = static_cast<std::int64_t>(n);
-    auto left = whole < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(whole) : static_cast<std::uint64_t>(whole);
+    auto left =
+        whole < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(whole) : static_cast<std::uint64_t>(whole);
     Tensor<std::complex<T>, D> power = z, result;
     for (; left > 0; left >>= 1) {
         if (left & 1) result = result.defined() ? result * power : power;
@@ -199,7 +209,8 @@ Tensor<std::complex<T>, D> pow(const Tensor<std::complex<T>, D>& z, I n,
     return whole < 0 ? reciprocal(result, at) : result;
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> pow(const Tensor<std::complex<T>, D>& z, const std::type_identity_t<Operand<std::complex<T>, D>>& w)
+Tensor<std::complex<T>, D> pow(const Tensor<std::complex<T>, D>& z,
+                               const std::type_identity_t<Operand<std::complex<T>, D>>& w)
 {
     const Site& at = w.at;
     return exp(ops::multiply<T, D>(log(z, at), w, at), at);

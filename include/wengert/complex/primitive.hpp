@@ -51,7 +51,8 @@ template <class T> Tensor<T> times_slope(const Tensor<T>& parts, const UnitSlope
     return slope.minus ? -parts : parts;
 }
 /// The same of the conjugate.
-template <class T> Tensor<T> times_conjugate_slope(const Tensor<T>& parts, const Tensor<std::complex<T>>& slope);
+template <class T>
+Tensor<T> times_conjugate_slope(const Tensor<T>& parts, const Tensor<std::complex<T>>& slope);
 template <class T> Tensor<T> times_conjugate_slope(const Tensor<T>& parts, const Tensor<T>& slope)
 {
     return times_slope(parts, slope);
@@ -76,8 +77,8 @@ template <class F> struct Complexwise {
     {
         const Ref<Block> in = contiguous(x);
         auto y = make_block(dtype_of<T>(), in->shape);
-        kernels::ComplexLoop<F, T, xsimd::default_arch>::run(
-            y->count / 2, {{{in->template as<T>(), false}}}, y->template as<T>());
+        kernels::ComplexLoop<F, T, xsimd::default_arch>::run(y->count / 2, {{{in->template as<T>(), false}}},
+                                                             y->template as<T>());
         return y;
     }
     template <class T> Ref<Block> value(const Ref<Block>& x, const Ref<Block>& z, const Site& at) const
@@ -87,7 +88,8 @@ template <class F> struct Complexwise {
         auto y = make_block(dtype_of<T>(), detail::with_parts(shape));
         const auto operand = [&](std::size_t k, const Ref<Block>& of, Ref<Block>& held) {
             held = detail::spread(of, F::pairs[k] ? y->shape : shape, F::pairs[k] ? 2 : 1);
-            return kernels::ComplexOperand<T>{held->template as<T>(), held->count != (F::pairs[k] ? y->count : y->count / 2)};
+            return kernels::ComplexOperand<T>{held->template as<T>(),
+                                              held->count != (F::pairs[k] ? y->count : y->count / 2)};
         };
         Ref<Block> p, q;
         const std::array in = {operand(0, x, p), operand(1, z, q)};
@@ -98,30 +100,34 @@ template <class F> struct Complexwise {
     template <class... X> auto composed(const X&... x) const
     {
         return [&]<std::size_t... k>(std::index_sequence<k...>) {
-            const auto z = std::apply([](const auto&... v) { return F::value(v...); },
-                                      std::tuple_cat(parts<k>(x)...));
+            const auto z =
+                std::apply([](const auto&... v) { return F::value(v...); }, std::tuple_cat(parts<k>(x)...));
             return detail::joined(name, z.re, z.im, Site{});
         }(std::index_sequence_for<X...>());
     }
 
-    template <class T> Tensor<T> pull(wrt<0> i, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const
+    template <class T>
+    Tensor<T> pull(wrt<0> i, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const
         requires(operands == 1)
     {
         return pulled(i, g, x, y);
     }
     template <class T>
-    Tensor<T> pull(wrt<0> i, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& z, const Tensor<T>& y) const
+    Tensor<T> pull(wrt<0> i, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& z,
+                   const Tensor<T>& y) const
         requires(operands == 2)
     {
         return pulled(i, g, x, z, y);
     }
     template <class T>
-    Tensor<T> pull(wrt<1> i, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& z, const Tensor<T>& y) const
+    Tensor<T> pull(wrt<1> i, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& z,
+                   const Tensor<T>& y) const
         requires(operands == 2)
     {
         return pulled(i, g, x, z, y);
     }
-    template <class T> Tensor<T> push(const Tensor<T>& dx, const Tensor<T>& x, const Tensor<T>& y) const
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dx, const Tensor<T>& x, const Tensor<T>& y) const
         requires(operands == 1 && !bilinear)
     {
         return pushed<0>(dx, x, y);
@@ -157,7 +163,8 @@ private:
                             detail::as_complex(std::get<sizeof...(X) - 1>(all)));
         }(std::make_index_sequence<sizeof...(X) - 1>());
     }
-    template <std::size_t i, class T, class... X> Tensor<T> pulled(wrt<i>, const Tensor<T>& g, const X&... x) const
+    template <std::size_t i, class T, class... X>
+    Tensor<T> pulled(wrt<i>, const Tensor<T>& g, const X&... x) const
     {
         Tensor<T> to;
         if constexpr (requires { F::pull(wrt<i>{}, g, x...); })
@@ -185,7 +192,9 @@ Tensor<std::complex<T>, D> complexwise(const Site& at, const Tensor<T, D>& x, co
     Complexwise<F> op{x.shape(F::name, at), {}};
     ((op.b = more.shape(F::name, at)), ...);
     if constexpr (sizeof...(X) > 0) {  // errors before the loop have the line
-        const auto elements = [](const Shape& s, bool pair) { return Shape(s.data(), s.size() - (pair ? 1 : 0)); };
+        const auto elements = [](const Shape& s, bool pair) {
+            return Shape(s.data(), s.size() - (pair ? 1 : 0));
+        };
         const Shape own = elements(op.a, F::pairs[0]), other = elements(op.b, F::pairs[F::pairs.size() - 1]);
         if (!(own == other)) static_cast<void>(broadcast_shapes(F::name, own, other, at));
     }

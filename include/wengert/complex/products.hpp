@@ -24,8 +24,10 @@ inline Shape parted(Shape s)
 /// (… k, n, 2) → (… 2k, 2n), the real matrix that multiplies from the right as B does.
 template <class T, class D> Tensor<T, D> on_the_right(const Tensor<T, D>& b, const Site& at)
 {
-    const Tensor<T, D> turned = joined("matmul", -part_of("matmul", b, 1, at), part_of("matmul", b, 0, at), at);
-    const Tensor<T, D> rows = stack({b, turned}, static_cast<std::int64_t>(b.dimension()) - 2, at);  // … k, 2, n, 2
+    const Tensor<T, D> turned =
+        joined("matmul", -part_of("matmul", b, 1, at), part_of("matmul", b, 0, at), at);
+    const Tensor<T, D> rows =
+        stack({b, turned}, static_cast<std::int64_t>(b.dimension()) - 2, at);  // … k, 2, n, 2
     Shape shape(b.shape().data(), b.dimension() - 3);
     shape.push_back(2 * b.shape()[b.dimension() - 3]);
     shape.push_back(2 * b.shape()[b.dimension() - 2]);
@@ -35,10 +37,11 @@ inline void demand_axes(const Shape& a, const Shape& b, const Site& at)
 {
     const bool ranks = !a.empty() && !b.empty();
     if (!ranks || a.back() != b[b.size() == 1 ? 0 : b.size() - 2])
-        fail<ShapeError>("matmul",
-                         "shapes " + to_string(a) + " and " + to_string(b) +
-                             (ranks ? ": the inner extents differ" : ": rank 0 has no rows or columns, use a * b"),
-                         at);
+        fail<ShapeError>(
+            "matmul",
+            "shapes " + to_string(a) + " and " + to_string(b) +
+                (ranks ? ": the inner extents differ" : ": rank 0 has no rows or columns, use a * b"),
+            at);
 }
 
 }  // namespace detail

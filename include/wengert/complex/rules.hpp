@@ -25,23 +25,6 @@ template <class T> Tensor<T> copysign(const Tensor<T>& a, const Tensor<T>& b)
 
 namespace rules {
 
-/// Constants of the precision of V's elements.
-template <class V> struct Precision {
-    using T = typename V::value_type;
-    using Limits = std::numeric_limits<T>;
-    static constexpr bool single = std::is_same_v<T, float>;
-    static constexpr Literal infinity = lit(std::numeric_limits<double>::infinity());
-    static constexpr Literal largest = lit(Limits::max());
-    static constexpr Literal half_largest = lit(Limits::max() / 2);
-    static constexpr Literal small = lit(Limits::min() * 2 / Limits::epsilon());
-    static constexpr Literal up = lit(single ? 0x1p48 : 0x1p108), root_up = lit(single ? 0x1p-24 : 0x1p-54);
-    static constexpr Literal rescue = lit(2 / (double(Limits::epsilon()) * double(Limits::epsilon())));
-    static constexpr Literal splitter = lit(single ? 4097.0 : 134217729.0);
-    static constexpr Literal far = lit(single ? 80.0 : 700.0);  ///< e^far is finite, and so is its square root's square
-    static constexpr Literal exp_far = lit(single ? 5.5406223843935098e34 : 1.0142320547350045e304);
-    static constexpr Literal flat = lit(single ? 11.0 : 22.0);  ///< tanh is ±1 beyond
-};
-
 struct Multiply {
     static constexpr std::string_view name = "complex_multiply";
     static constexpr std::array pairs = {true, true};
@@ -133,7 +116,8 @@ struct Divide {
             return where(most >= P::half_largest, constant(most, lit(0.5)),
                          where(most <= P::small, constant(most, P::rescue), constant(most, lit(1))));
         };
-        const V below = maximum(abs(c), abs(d)), s = scale(maximum(abs(a), abs(b))), t = scale(below), back = t / s;
+        const V below = maximum(abs(c), abs(d)), s = scale(maximum(abs(a), abs(b))), t = scale(below),
+                back = t / s;
         const Pair<V> q = smith<V>(a * s, b * s, c * t, d * t);
         const V pole = copysign(constant(c, P::infinity), c);
         return {where(below == lit(0), pole * a, q.re * back), where(below == lit(0), pole * b, q.im * back)};
@@ -145,8 +129,8 @@ private:
     template <class V> static Pair<V> smith(const V& a, const V& b, const V& c, const V& d)
     {
         const auto first = abs(c) >= abs(d);
-        const V p = where(first, c, d), q = where(first, d, c), x = where(first, a, b), y = where(first, b, a),
-                r = q / p, den = p + q * r, xr = x * r, yr = y * r;
+        const V p = where(first, c, d), q = where(first, d, c), x = where(first, a, b),
+                y = where(first, b, a), r = q / p, den = p + q * r, xr = x * r, yr = y * r;
         // where a product with r underflows, r is small, and (y / p) q has the digits
         const V re = (x + where(yr == lit(0), (y / p) * q, yr)) / den,
                 im = (y - where(xr == lit(0), (x / p) * q, xr)) / den;
@@ -184,10 +168,12 @@ struct Exp {
     {
         using P = Precision<V>;
         const auto large = x > P::far;
-        const V r = exp(where(large, x - P::far, x)), f = where(large, constant(x, P::exp_far), constant(x, lit(1)));
+        const V r = exp(where(large, x - P::far, x)),
+                f = where(large, constant(x, P::exp_far), constant(x, lit(1)));
         const auto nothing = x == -P::infinity;
         const V zero = zero_like(x);
-        return {where(nothing, zero, r * cos(y) * f), where(nothing || y == lit(0), copysign(zero, y), r * sin(y) * f)};
+        return {where(nothing, zero, r * cos(y) * f),
+                where(nothing || y == lit(0), copysign(zero, y), r * sin(y) * f)};
     }
     template <class C> static C slope(wrt<0>, const C&, const C& w) { return w; }
 };

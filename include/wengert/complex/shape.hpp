@@ -16,7 +16,8 @@ namespace wengert {
 namespace detail {
 
 template <class T, class D>
-std::int64_t axis_of(std::string_view name, std::int64_t axis, const Tensor<std::complex<T>, D>& z, const Site& at)
+std::int64_t axis_of(std::string_view name, std::int64_t axis, const Tensor<std::complex<T>, D>& z,
+                     const Site& at)
 {
     return static_cast<std::int64_t>(normalize_axis(name, axis, z.shape(name, at), at));
 }
@@ -27,7 +28,8 @@ Axes axes_of(std::string_view name, const Axes& axes, const Tensor<std::complex<
     for (const std::int64_t a : axes) out.push_back(axis_of(name, a, z, at));
     return out;
 }
-template <class T, class D> Axes all_axes(std::string_view name, const Tensor<std::complex<T>, D>& z, const Site& at)
+template <class T, class D>
+Axes all_axes(std::string_view name, const Tensor<std::complex<T>, D>& z, const Site& at)
 {
     Axes out;
     for (std::size_t k = 0; k < z.shape(name, at).size(); ++k) out.push_back(static_cast<std::int64_t>(k));
@@ -43,7 +45,8 @@ std::vector<Tensor<T, D>> all_parts(std::string_view name, const Tensor<std::com
 }
 /// The place of a new axis in the result, not negative.
 template <class T, class D>
-std::int64_t new_axis(std::string_view name, std::int64_t axis, const Tensor<std::complex<T>, D>& z, const Site& at)
+std::int64_t new_axis(std::string_view name, std::int64_t axis, const Tensor<std::complex<T>, D>& z,
+                      const Site& at)
 {
     const auto rank = static_cast<std::int64_t>(z.shape(name, at).size()) + 1;
     if (axis < -rank || axis >= rank)
@@ -59,7 +62,8 @@ std::vector<Slice> slices_of(std::vector<Slice> slices, const Tensor<std::comple
 {
     bool open = false;
     for (const Slice& s : slices) open = open || s.kind == Slice::Kind::ellipsis;
-    static_cast<void>(resolve(slices.data(), slices.size(), z.shape("view", at), at));  // refuses one too many
+    static_cast<void>(
+        resolve(slices.data(), slices.size(), z.shape("view", at), at));  // refuses one too many
     if (open) slices.push_back(all());
     return slices;
 }
@@ -98,7 +102,8 @@ Tensor<std::complex<T>, D> zeros_like(const Tensor<std::complex<T>, D>& z,
 }
 /// z in row-major order in memory of its own, recorded.
 template <class T, class D>
-Tensor<std::complex<T>, D> copy(const Tensor<std::complex<T>, D>& z, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> copy(const Tensor<std::complex<T>, D>& z,
+                                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::as_complex(copy(z.parts("copy", at), at));
 }
@@ -109,14 +114,15 @@ template <class T, class D> Tensor<std::complex<T>, D> stop_gradient(const Tenso
 /// Equal shapes and |a − b| ≤ tolerance (1 + |b|) everywhere; a NaN equals nothing.
 template <class T, class D>
 bool allclose(const Tensor<std::complex<T>, D>& a, const std::type_identity_t<Tensor<std::complex<T>, D>>& b,
-              double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-8, Site at = {__builtin_FILE(), __builtin_LINE()})
+              double tolerance = close_enough<T>, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (!(a.shape("allclose", at) == b.shape("allclose", at))) return false;
     const Tensor<std::complex<T>, D> x = copy(a.detach(), at), y = copy(b.detach(), at);
     const std::complex<T>*const p = x.data(at), *const q = y.data(at);
     for (std::size_t i = 0; i < x.size(); ++i) {
         if (p[i] == q[i]) continue;
-        const auto distance = static_cast<double>(std::abs(p[i] - q[i])), size = static_cast<double>(std::abs(q[i]));
+        const auto distance = static_cast<double>(std::abs(p[i] - q[i])),
+                   size = static_cast<double>(std::abs(q[i]));
         if (!(distance <= tolerance * (1 + size)) || !std::isfinite(size)) return false;
     }
     return true;
@@ -132,7 +138,8 @@ Tensor<std::complex<T>, D> reshape(const Tensor<std::complex<T>, D>& z, Shape sh
     return detail::as_complex(reshape(z.parts("reshape", at), detail::with_parts(shape), at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> flatten(const Tensor<std::complex<T>, D>& z, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> flatten(const Tensor<std::complex<T>, D>& z,
+                                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return reshape(z, Shape{-1}, at);
 }
@@ -144,13 +151,15 @@ Tensor<std::complex<T>, D> transpose(const Tensor<std::complex<T>, D>& z, const 
     Axes all = detail::axes_of("transpose", perm, z, at);
     if (all.size() != z.dimension())
         fail<ShapeError>("transpose",
-                         to_string(perm) + " is no permutation of the axes of shape " + to_string(z.shape()), at);
+                         to_string(perm) + " is no permutation of the axes of shape " + to_string(z.shape()),
+                         at);
     all.push_back(static_cast<std::int64_t>(all.size()));
     return detail::as_complex(transpose(z.parts(), all, at));
 }
 /// All axes reversed. A view.
 template <class T, class D>
-Tensor<std::complex<T>, D> transpose(const Tensor<std::complex<T>, D>& z, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> transpose(const Tensor<std::complex<T>, D>& z,
+                                     Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     Axes perm = detail::all_axes("transpose", z, at);
     std::reverse(perm.begin(), perm.end());
@@ -165,7 +174,8 @@ Tensor<std::complex<T>, D> swapaxes(const Tensor<std::complex<T>, D>& z, std::in
 }
 /// The conjugate of each matrix in the last two axes, transposed.
 template <class T, class D>
-Tensor<std::complex<T>, D> adjoint(const Tensor<std::complex<T>, D>& z, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> adjoint(const Tensor<std::complex<T>, D>& z,
+                                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return conj(swapaxes(z, -1, -2, at), at);
 }
@@ -211,20 +221,23 @@ template <class T, class D>
 Tensor<std::complex<T>, D> pad(const Tensor<std::complex<T>, D>& z, Padding widths,
                                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if (widths.size() == z.shape("pad", at).size()) widths.emplace_back(0, 0);
-    else widths.clear();  // which pad refuses
+    if (widths.size() == z.shape("pad", at).size())
+        widths.emplace_back(0, 0);
+    else
+        widths.clear();  // which pad refuses
     return detail::as_complex(pad(z.parts(), widths, 0.0, at));
 }
 template <class T, class D>
 Tensor<std::complex<T>, D> take(const Tensor<std::complex<T>, D>& z,
-                                const std::type_identity_t<Tensor<std::int64_t, D>>& indices, std::int64_t axis,
-                                Site at = {__builtin_FILE(), __builtin_LINE()})
+                                const std::type_identity_t<Tensor<std::int64_t, D>>& indices,
+                                std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::as_complex(take(z.parts("take", at), indices, detail::axis_of("take", axis, z, at), at));
 }
 /// Elements of a where the condition holds, of b elsewhere; all three broadcast.
 template <class T, class D>
-Tensor<std::complex<T>, D> where(const std::type_identity_t<Tensor<bool, D>>& c, const Tensor<std::complex<T>, D>& a,
+Tensor<std::complex<T>, D> where(const std::type_identity_t<Tensor<bool, D>>& c,
+                                 const Tensor<std::complex<T>, D>& a,
                                  const std::type_identity_t<Operand<std::complex<T>, D>>& b)
 {
     const Tensor<T, D> other = detail::as_parts(b, b.at);
@@ -234,16 +247,16 @@ Tensor<std::complex<T>, D> where(const std::type_identity_t<Tensor<bool, D>>& c,
 // ---- joined and taken apart
 
 template <class T, class D>
-Tensor<std::complex<T>, D> concatenate(const std::vector<Tensor<std::complex<T>, D>>& parts, std::int64_t axis = 0,
-                                       Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> concatenate(const std::vector<Tensor<std::complex<T>, D>>& parts,
+                                       std::int64_t axis = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (!parts.empty()) axis = detail::axis_of("concatenate", axis, parts[0], at);
     return detail::as_complex(
         concatenate(detail::all_parts("concatenate", parts.data(), parts.size(), at), axis, at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> concatenate(std::initializer_list<Tensor<std::complex<T>, D>> parts, std::int64_t axis = 0,
-                                       Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> concatenate(std::initializer_list<Tensor<std::complex<T>, D>> parts,
+                                       std::int64_t axis = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return concatenate(std::vector<Tensor<std::complex<T>, D>>(parts), axis, at);
 }
@@ -255,8 +268,8 @@ Tensor<std::complex<T>, D> stack(const std::vector<Tensor<std::complex<T>, D>>& 
     return detail::as_complex(stack(detail::all_parts("stack", parts.data(), parts.size(), at), axis, at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> stack(std::initializer_list<Tensor<std::complex<T>, D>> parts, std::int64_t axis = 0,
-                                 Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> stack(std::initializer_list<Tensor<std::complex<T>, D>> parts,
+                                 std::int64_t axis = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return stack(std::vector<Tensor<std::complex<T>, D>>(parts), axis, at);
 }
@@ -264,32 +277,35 @@ Tensor<std::complex<T>, D> stack(std::initializer_list<Tensor<std::complex<T>, D
 // ---- sums
 
 template <class T, class D>
-Tensor<std::complex<T>, D> sum(const Tensor<std::complex<T>, D>& z, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> sum(const Tensor<std::complex<T>, D>& z,
+                               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::as_complex(sum(z.parts("sum", at), detail::all_axes("sum", z, at), false, at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> sum(const Tensor<std::complex<T>, D>& z, const AxesArgument& axes, bool keepdims = false,
-                               Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> sum(const Tensor<std::complex<T>, D>& z, const AxesArgument& axes,
+                               bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::as_complex(sum(z.parts("sum", at), detail::axes_of("sum", axes, z, at), keepdims, at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> mean(const Tensor<std::complex<T>, D>& z, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> mean(const Tensor<std::complex<T>, D>& z,
+                                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::as_complex(mean(z.parts("mean", at), detail::all_axes("mean", z, at), false, at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> mean(const Tensor<std::complex<T>, D>& z, const AxesArgument& axes, bool keepdims = false,
-                                Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> mean(const Tensor<std::complex<T>, D>& z, const AxesArgument& axes,
+                                bool keepdims = false, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::as_complex(mean(z.parts("mean", at), detail::axes_of("mean", axes, z, at), keepdims, at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> cumsum(const Tensor<std::complex<T>, D>& z, std::int64_t axis, bool reverse = false,
-                                  Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> cumsum(const Tensor<std::complex<T>, D>& z, std::int64_t axis,
+                                  bool reverse = false, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::as_complex(cumsum(z.parts("cumsum", at), detail::axis_of("cumsum", axis, z, at), reverse, at));
+    return detail::as_complex(
+        cumsum(z.parts("cumsum", at), detail::axis_of("cumsum", axis, z, at), reverse, at));
 }
 
 // ---- parts of tensors
@@ -300,7 +316,8 @@ public:
     using Whole = Tensor<std::complex<T>, D>;
     using Arg = Operand<std::complex<T>, D>;
     View(Whole& target, const std::vector<Slice>& slices, const Site& at)
-        : Whole(view(std::as_const(target.parts_unchecked()), slices, at), 0), target_(&target), slices_(slices), at_(at)
+        : Whole(view(std::as_const(target.parts_unchecked()), slices, at), 0), target_(&target),
+          slices_(slices), at_(at)
     {}
     View(const View&) = default;
     template <class... X> void requires_grad(X&&...) = delete;
@@ -340,14 +357,16 @@ View<std::complex<T>, D> view(Tensor<std::complex<T>, D>& z, const std::vector<S
 }
 template <class T, class D>
 Tensor<std::complex<T>, D> view(const Tensor<std::complex<T>, D>& z, Slice a = {}, Slice b = {}, Slice c = {},
-                                Slice d = {}, Slice e = {}, Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+                                Slice d = {}, Slice e = {}, Slice f = {},
+                                Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Slice slices[] = {a, b, c, d, e, f};
     return view(z, std::vector<Slice>(slices, slices + detail::given(slices)), at);
 }
 template <class T, class D>
-View<std::complex<T>, D> view(Tensor<std::complex<T>, D>& z, Slice a = {}, Slice b = {}, Slice c = {}, Slice d = {},
-                              Slice e = {}, Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+View<std::complex<T>, D> view(Tensor<std::complex<T>, D>& z, Slice a = {}, Slice b = {}, Slice c = {},
+                              Slice d = {}, Slice e = {}, Slice f = {},
+                              Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Slice slices[] = {a, b, c, d, e, f};
     return view(z, std::vector<Slice>(slices, slices + detail::given(slices)), at);

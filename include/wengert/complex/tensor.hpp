@@ -50,11 +50,12 @@ template <class T> Ref<Block> pair_block(std::complex<T> v)
 [[noreturn]] __attribute__((cold, noinline)) inline void refuse_parts(std::string_view primitive,
                                                                       const Shape& parts, const Site& at)
 {
-    fail<ShapeError>(primitive,
-                     "the parts of a complex tensor have shape " + to_string(parts) +
-                         ", an axis of real and imaginary part is expected last: a loop over a complex tensor "
-                         "of rank 0 has taken its numbers apart",
-                     at);
+    fail<ShapeError>(
+        primitive,
+        "the parts of a complex tensor have shape " + to_string(parts) +
+            ", an axis of real and imaginary part is expected last: a loop over a complex tensor "
+            "of rank 0 has taken its numbers apart",
+        at);
 }
 
 }  // namespace detail
@@ -139,8 +140,9 @@ public:
     {
         check_shape("tensor", shape, at);
         if (values.size() != element_count(shape))
-            fail<ShapeError>(
-                "tensor", std::to_string(values.size()) + " elements given for shape " + to_string(shape), at);
+            fail<ShapeError>("tensor",
+                             std::to_string(values.size()) + " elements given for shape " + to_string(shape),
+                             at);
         auto b = make_block(dtype_of<T>(), detail::with_parts(shape));
         auto* to = reinterpret_cast<value_type*>(b->template as<T>());
         for (auto&& v : values) *to++ = static_cast<value_type>(v);
@@ -218,8 +220,8 @@ public:
     value_type item(Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         if (parts("item", at).size() != 2)
-            fail<ShapeError>(
-                "item", "a tensor of shape " + to_string(shape()) + " has not exactly one element", at);
+            fail<ShapeError>("item",
+                             "a tensor of shape " + to_string(shape()) + " has not exactly one element", at);
         const auto value = readable(parts_.any().value);
         note_read(*parts_.any().value, Read::item, at);
         const Ref<Block> in_order = contiguous(value);
@@ -263,8 +265,14 @@ public:
     friend Tensor operator-(const Arg& a, const Arg& b) { return ops::subtract<T, Device>(a, b, b.at); }
     friend Tensor operator*(const Arg& a, const Arg& b) { return ops::multiply<T, Device>(a, b, b.at); }
     friend Tensor operator/(const Arg& a, const Arg& b) { return ops::divide<T, Device>(a, b, b.at); }
-    friend Tensor<bool, Device> operator==(const Arg& a, const Arg& b) { return ops::equal<T, Device>(a, b, b.at); }
-    friend Tensor<bool, Device> operator!=(const Arg& a, const Arg& b) { return !ops::equal<T, Device>(a, b, b.at); }
+    friend Tensor<bool, Device> operator==(const Arg& a, const Arg& b)
+    {
+        return ops::equal<T, Device>(a, b, b.at);
+    }
+    friend Tensor<bool, Device> operator!=(const Arg& a, const Arg& b)
+    {
+        return !ops::equal<T, Device>(a, b, b.at);
+    }
     friend Tensor operator-(const Tensor& z) { return Tensor(-z.parts("negative", {}), 0); }
     friend Tensor operator+(const Tensor& z) { return z; }
 

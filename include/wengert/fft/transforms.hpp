@@ -1,7 +1,7 @@
 // The linear primitives behind fft::, each the transpose of another: of real maps between pairs.
 #pragma once
 
-#include "../kernels/cpu/fft.hpp"
+#include "../kernels/fourier/fourier.hpp"
 #include "../complex/shape.hpp"
 
 namespace wengert::fft {
@@ -27,7 +27,10 @@ struct ComplexTransform {
     {
         return apply<ComplexTransform, T>({axes, !inverse, scale}, Site{}, g);
     }
-    std::string parameters() const { return std::string(inverse ? "inverse " : "") + "axes=" + to_string(axes); }
+    std::string parameters() const
+    {
+        return std::string(inverse ? "inverse " : "") + "axes=" + to_string(axes);
+    }
 };
 
 struct HalfToReal;
@@ -70,7 +73,8 @@ template <class T> void weigh_middle(T* x, const Shape& shape, std::int64_t axis
     const auto k = static_cast<std::size_t>(axis), length = static_cast<std::size_t>(shape[k]);
     const std::size_t last = n % 2 == 0 ? length - 1 : length;
     std::size_t rows = 1, inner = 2;
-    for (std::size_t i = 0; i < shape.size(); ++i) (i < k ? rows : i > k ? inner : rows) *= i == k ? 1 : static_cast<std::size_t>(shape[i]);
+    for (std::size_t i = 0; i < shape.size(); ++i)
+        (i < k ? rows : i > k ? inner : rows) *= i == k ? 1 : static_cast<std::size_t>(shape[i]);
     for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t i = inner; i < last * inner; ++i) x[r * length * inner + i] *= by;
 }
@@ -84,7 +88,8 @@ template <class T> Ref<Block> RealToHalf::value(const Ref<Block>& of, const Site
     half[static_cast<std::size_t>(axis)] = n / 2 + 1;
     auto y = make_block(dtype_of<T>(), wengert::detail::with_parts(half));
     if (y->count == 0) return y;
-    kernels::fourier::real_to_complex<T>(x->shape, axis, static_cast<T>(scale), x->template as<T>(), y->template as<T>());
+    kernels::fourier::real_to_complex<T>(x->shape, axis, static_cast<T>(scale), x->template as<T>(),
+                                         y->template as<T>());
     if (twice) detail::weigh_middle<T>(y->template as<T>(), half, axis, n, T(2));
     return y;
 }
@@ -97,7 +102,8 @@ template <class T> Ref<Block> HalfToReal::value(const Ref<Block>& of, const Site
     auto y = make_block(dtype_of<T>(), full);
     if (y->count == 0) return y;
     if (once) detail::weigh_middle<T>(x->template as<T>(), half, axis, n, T(0.5));
-    kernels::fourier::complex_to_real<T>(full, axis, static_cast<T>(scale), x->template as<T>(), y->template as<T>());
+    kernels::fourier::complex_to_real<T>(full, axis, static_cast<T>(scale), x->template as<T>(),
+                                         y->template as<T>());
     return y;
 }
 

@@ -14,6 +14,7 @@ namespace wengert {
 template <class T, class Device> inline constexpr bool tree::is_leaf<Tensor<T, Device>> = true;
 /// A struct of one tensor (complex/tensor.hpp).
 template <class T, class Device> inline constexpr bool tree::is_leaf<Tensor<std::complex<T>, Device>> = false;
+template <class T, class Device> inline constexpr bool tree::is_array<Tensor<std::complex<T>, Device>> = true;
 
 namespace detail {
 

@@ -15,6 +15,27 @@ template <class V> struct Pair {
     V re, im;
 };
 
+namespace rules {
+
+/// Constants of the precision of V's elements.
+template <class V> struct Precision {
+    using T = typename V::value_type;
+    using Limits = std::numeric_limits<T>;
+    static constexpr bool single = std::is_same_v<T, float>;
+    static constexpr Literal infinity = lit(std::numeric_limits<double>::infinity());
+    static constexpr Literal largest = lit(Limits::max());
+    static constexpr Literal half_largest = lit(Limits::max() / 2);
+    static constexpr Literal small = lit(Limits::min() * 2 / Limits::epsilon());
+    static constexpr Literal up = lit(single ? 0x1p48 : 0x1p108), root_up = lit(single ? 0x1p-24 : 0x1p-54);
+    static constexpr Literal rescue = lit(2 / (double(Limits::epsilon()) * double(Limits::epsilon())));
+    static constexpr Literal splitter = lit(single ? 4097.0 : 134217729.0);
+    static constexpr Literal far = lit(single ? 80.0 : 700.0);  ///< e^far is finite
+    static constexpr Literal exp_far = lit(single ? 5.5406223843935098e34 : 1.0142320547350045e304);
+    static constexpr Literal flat = lit(single ? 11.0 : 22.0);  ///< tanh is ±1 beyond
+};
+
+}  // namespace rules
+
 namespace kernels {
 
 /// An operand of a loop: elements that are pairs or real numbers, or one of them for all.
