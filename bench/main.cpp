@@ -93,7 +93,8 @@ std::vector<Registry> variants(const Options& o)
 {
     const std::vector<std::string> workloads = {"small_op", "call",      "elementwise", "mlp",     "rk4",
                                                 "heat",     "attention", "gmm",         "lstm",    "hvp",
-                                                "jvp",      "cheap",     "scan",        "burgers", "vmap"};
+                                                "jvp",      "cheap",     "scan",        "burgers", "vmap",
+                                                "fft"};
     const std::vector<std::string> systems = {"wengert",        "wengert-tile", "wengert-into",
                                               "wengert-native", "floor",        "floor_fused",
                                               "plain",          "libtorch",     "xla"};

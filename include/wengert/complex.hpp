@@ -10,3 +10,4 @@
 #include "complex/functions.hpp"
 #include "complex/products.hpp"
 #include "complex/shape.hpp"
+#include "complex/view.hpp"

@@ -105,7 +105,7 @@ template <class T> std::vector<Case<T>> arranging()
              }},
             {"slice", [](const Z<T>& z) { return view(z, wg::ellipsis(), wg::range(0, 2)); }},
             {"row", [](const Z<T>& z) { return z(1) * z(0, -1); }},
-            {"where", [](const Z<T>& z) { return where(real(z) > T(0.7), z * z, T(0.5)); }},
+            {"where", [](const Z<T>& z) { return where(wg::arange<T>(T(3)) > T(0.5), z * z, T(0.5)); }},
             {"sum", [](const Z<T>& z) { return z / sum(z); }},
             {"sum of rows", [](const Z<T>& z) { return z / sum(z, -1, true); }},
             {"mean", [](const Z<T>& z) { return z * mean(z, 0); }},

@@ -119,8 +119,10 @@ TEST_CASE("complex: edges, cuts and signs of zero as in C99")
         same(log(Z<double>(z)), std::log(z));
     for (const C z : {C(0.0, 0.0), C(0.0, -0.0), C(-inf, 3.0), C(inf, 0.0)})
         same(exp(Z<double>(z)), std::exp(z));
-    CHECK(std::abs(exp(Z<double>(C(710.0, 1.57))).item() / std::exp(C(710.0, 1.57)) - 1.0) < 1e-12);
-    CHECK(std::abs(sinh(Z<double>(C(-711.0, 1.57))).item() / std::sinh(C(-711.0, 1.57)) - 1.0) < 1e-12);
+    const auto near = [](C a, C b) { return std::abs(a * 0x1p-20 / (b * 0x1p-20) - 1.0) < 1e-12; };
+    CHECK(near(exp(Z<double>(C(710.0, 0.78))).item(), std::exp(C(710.0, 0.78))));  // e^710 alone is infinite
+    CHECK(near(sinh(Z<double>(C(-710.7, 0.78))).item(), std::sinh(C(-710.7, 0.78))));
+    CHECK(near(cosh(Z<double>(C(710.7, 0.78))).item(), std::cosh(C(710.7, 0.78))));
     same(Z<double>(C(1.0, -0.0)) + 1.0, C(2.0, -0.0));
     same(Z<double>(C(1.0, -0.0)) * 2.0, C(2.0, -0.0));
     same(Z<double>(C(1.0, 2.0)) / 0.0, C(inf, inf));

@@ -92,11 +92,11 @@ TEST_CASE("eig: derivatives to the second order, in graphs as well")
 TEST_CASE("eig: what has no derivative throws, with the line")
 {
     const auto gradient = wg::grad([](const D& t) { return sum(abs(la::eig(t))); });
-    const auto refused = contains("[eig]") && contains("have no derivative") && contains("test_eig.cpp");
-    CHECK_THROWS_WITH(gradient(wg::eye<double>(3)), refused);
-    CHECK_THROWS_WITH(gradient(D{{1.0, 1.0}, {0.0, 1.0}}), refused);
-    CHECK_THROWS_WITH(gradient(D{{3.0, 1.0, 0.2}, {-1.0, 1.0, 0.7}, {0.0, 0.0, 5.0}}),
-                      refused);  // defective up to rounding
+    for (const D& a :
+         {wg::eye<double>(3), D{{1.0, 1.0}, {0.0, 1.0}},
+          D{{3.0, 1.0, 0.2}, {-1.0, 1.0, 0.7}, {0.0, 0.0, 5.0}}})  // the last is defective up to rounding
+        CHECK_THROWS_WITH(gradient(a),
+                          contains("[eig]") && contains("have no derivative") && contains("test_eig.cpp"));
     CHECK_THROWS_AS(la::eig(D{{1.0, std::nan("")}, {0.0, 1.0}}), wg::NumericError);
     CHECK_THROWS_AS(la::eig(D{1.0, 2.0}), wg::ShapeError);
     CHECK(allclose(la::eig(wg::eye<double>(3)), wg::ones<C>({3}), 0.0));

@@ -1,6 +1,7 @@
 // Arithmetic and functions of complex tensors.
 #pragma once
 
+#include "../ops/arg_reductions.hpp"
 #include "rules.hpp"
 
 namespace wengert {
@@ -25,15 +26,6 @@ Tensor<T> times_conjugate_slope(const Tensor<T>& parts, const Tensor<std::comple
 template <class T, class D> Tensor<T, D> as_parts(const Operand<std::complex<T>, D>& x, const Site& at)
 {
     return x.pair ? x.held : widened(x.held, at);
-}
-/// Parts of a real tensor of the same rank or lower can be broadcast as they are; a real one is not there beside complex ones.
-template <class Both, class Real, class T, class D>
-Tensor<std::complex<T>, D> of_kinds(const Operand<std::complex<T>, D>& a,
-                                    const Operand<std::complex<T>, D>& b, const Site& at, const Both& both,
-                                    const Real& with_real)
-{
-    if (a.pair && !b.pair) return with_real(a.held, b.held);
-    return both(as_parts(a, at), as_parts(b, at));
 }
 
 }  // namespace detail

@@ -171,9 +171,9 @@ struct Exp {
         const V r = exp(where(large, x - P::far, x)),
                 f = where(large, constant(x, P::exp_far), constant(x, lit(1)));
         const auto nothing = x == -P::infinity;
-        const V zero = zero_like(x);
-        return {where(nothing, zero, r * cos(y) * f),
-                where(nothing || y == lit(0), copysign(zero, y), r * sin(y) * f)};
+        const V zero = zero_like(x), c = cos(y), d = where(y == lit(0), y, sin(y));
+        return {where(nothing, copysign(zero, c), r * c * f),
+                where(nothing || y == lit(0), copysign(zero, d), r * d * f)};
     }
     template <class C> static C slope(wrt<0>, const C&, const C& w) { return w; }
 };
@@ -228,28 +228,29 @@ struct Sqrt {
     template <class C> static C slope(wrt<0>, const C&, const C& w) { return lit(0.5) / w; }
 };
 
-/// sinh x cos y + i cosh x sin y, in two factors where eˣ alone would overflow
+/// sinh x = s f and cosh x = c f: two factors, as a product with either may be finite where eˣ is not.
+template <class V> struct Hyperbolic {
+    V s, c, f;
+    explicit Hyperbolic(const V& x) : s(x), c(x), f(x)
+    {
+        using P = Precision<V>;
+        const auto large = abs(x) > P::far;
+        const V e = lit(0.5) * exp(where(large, abs(x) - P::far, zero_like(x))),
+                inner = where(large, zero_like(x), x);
+        s = where(large, copysign(e, x), sinh(inner));
+        c = where(large, e, cosh(inner));
+        f = where(large, constant(x, P::exp_far), constant(x, lit(1)));
+    }
+};
 template <class V> Pair<V> sinh_of(const V& x, const V& y)
 {
-    using P = Precision<V>;
-    const V a = abs(x);
-    const auto large = a > P::far;
-    const V e = lit(0.5) * exp(where(large, a - P::far, zero_like(x)));
-    const V inner = where(large, zero_like(x), x);
-    const V s = where(large, copysign(e, x), sinh(inner)), c = where(large, e, cosh(inner)),
-            f = where(large, constant(x, P::exp_far), constant(x, lit(1)));
-    return {s * cos(y) * f, where(y == lit(0), y, c * sin(y) * f)};
+    const Hyperbolic<V> h(x);
+    return {h.s * cos(y) * h.f, where(y == lit(0), y, h.c * sin(y) * h.f)};
 }
 template <class V> Pair<V> cosh_of(const V& x, const V& y)
 {
-    using P = Precision<V>;
-    const V a = abs(x);
-    const auto large = a > P::far;
-    const V e = lit(0.5) * exp(where(large, a - P::far, zero_like(x)));
-    const V inner = where(large, zero_like(x), x);
-    const V s = where(large, copysign(e, x), sinh(inner)), c = where(large, e, cosh(inner)),
-            f = where(large, constant(x, P::exp_far), constant(x, lit(1)));
-    return {c * cos(y) * f, where(y == lit(0) || x == lit(0), s * y, s * sin(y) * f)};
+    const Hyperbolic<V> h(x);
+    return {h.c * cos(y) * h.f, where(y == lit(0) || x == lit(0), h.s * y, h.s * sin(y) * h.f)};
 }
 /// Kahan 1987; beyond `flat` the real part is ±1.
 template <class V> Pair<V> tanh_of(const V& x, const V& y)

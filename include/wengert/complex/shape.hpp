@@ -1,15 +1,12 @@
-// New complex tensors, and moving, joining, selecting and adding up their elements: what real tensors have, on the axes before that
-// of the parts. An axis counted from the end is counted from the last of those.
+// Moving, joining and adding up the elements of complex tensors: what real tensors have, on the axes before that of the parts. An axis counted from the end is counted from the last of those.
 #pragma once
 
-#include "../io/print.hpp"
-#include "../ops/arg_reductions.hpp"
 #include "../ops/composed/arrange.hpp"
 #include "../ops/indexing.hpp"
 #include "../ops/moves.hpp"
 #include "../ops/reductions.hpp"
 #include "../ops/scans.hpp"
-#include "functions.hpp"
+#include "creation.hpp"
 
 namespace wengert {
 
@@ -56,77 +53,7 @@ std::int64_t new_axis(std::string_view name, std::int64_t axis, const Tensor<std
                          at);
     return axis < 0 ? axis + rank : axis;
 }
-/// Subscripts of z as those of its parts.
-template <class T, class D>
-std::vector<Slice> slices_of(std::vector<Slice> slices, const Tensor<std::complex<T>, D>& z, const Site& at)
-{
-    bool open = false;
-    for (const Slice& s : slices) open = open || s.kind == Slice::Kind::ellipsis;
-    static_cast<void>(
-        resolve(slices.data(), slices.size(), z.shape("view", at), at));  // refuses one too many
-    if (open) slices.push_back(all());
-    return slices;
-}
-
 }  // namespace detail
-
-// ---- new ones
-
-template <class C, class Device = cpu>
-    requires is_complex<C>
-Tensor<C, Device> full(const Shape& shape, std::type_identity_t<C> value,
-                       Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    check_shape("full", shape, at);
-    const Tensor<C, Device> one(value);
-    return detail::as_complex(copy(broadcast_to(one.parts(), detail::with_parts(shape), at), at));
-}
-template <class C, class Device = cpu>
-    requires is_complex<C>
-Tensor<C, Device> zeros(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    check_shape("zeros", shape, at);
-    return detail::as_complex(zeros<typename C::value_type, Device>(detail::with_parts(shape), at));
-}
-template <class C, class Device = cpu>
-    requires is_complex<C>
-Tensor<C, Device> ones(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    return full<C, Device>(shape, C(1), at);
-}
-template <class T, class D>
-Tensor<std::complex<T>, D> zeros_like(const Tensor<std::complex<T>, D>& z,
-                                      Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    return detail::as_complex(zeros_like(z.parts("zeros_like", at), at));
-}
-/// z in row-major order in memory of its own, recorded.
-template <class T, class D>
-Tensor<std::complex<T>, D> copy(const Tensor<std::complex<T>, D>& z,
-                                Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    return detail::as_complex(copy(z.parts("copy", at), at));
-}
-template <class T, class D> Tensor<std::complex<T>, D> stop_gradient(const Tensor<std::complex<T>, D>& z)
-{
-    return z.detach();
-}
-/// Equal shapes and |a − b| ≤ tolerance (1 + |b|) everywhere; a NaN equals nothing.
-template <class T, class D>
-bool allclose(const Tensor<std::complex<T>, D>& a, const std::type_identity_t<Tensor<std::complex<T>, D>>& b,
-              double tolerance = close_enough<T>, Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    if (!(a.shape("allclose", at) == b.shape("allclose", at))) return false;
-    const Tensor<std::complex<T>, D> x = copy(a.detach(), at), y = copy(b.detach(), at);
-    const std::complex<T>*const p = x.data(at), *const q = y.data(at);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        if (p[i] == q[i]) continue;
-        const auto distance = static_cast<double>(std::abs(p[i] - q[i])),
-                   size = static_cast<double>(std::abs(q[i]));
-        if (!(distance <= tolerance * (1 + size)) || !std::isfinite(size)) return false;
-    }
-    return true;
-}
 
 // ---- moves
 
@@ -212,10 +139,16 @@ Tensor<std::complex<T>, D> roll(const Tensor<std::complex<T>, D>& z, std::int64_
     return detail::as_complex(roll(z.parts("roll", at), shift, detail::axis_of("roll", axis, z, at), at));
 }
 template <class T, class D>
-Tensor<std::complex<T>, D> flip(const Tensor<std::complex<T>, D>& z, const AxesArgument& axes,
+Tensor<std::complex<T>, D> flip(const Tensor<std::complex<T>, D>& z, const Axes& axes,
                                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::as_complex(flip(z.parts("flip", at), detail::axes_of("flip", axes, z, at), at));
+}
+template <class T, class D>
+Tensor<std::complex<T>, D> flip(const Tensor<std::complex<T>, D>& z, std::int64_t axis,
+                                Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return flip(z, Axes{axis}, at);
 }
 template <class T, class D>
 Tensor<std::complex<T>, D> pad(const Tensor<std::complex<T>, D>& z, Padding widths,
@@ -306,77 +239,6 @@ Tensor<std::complex<T>, D> cumsum(const Tensor<std::complex<T>, D>& z, std::int6
 {
     return detail::as_complex(
         cumsum(z.parts("cumsum", at), detail::axis_of("cumsum", axis, z, at), reverse, at));
-}
-
-// ---- parts of tensors
-
-/// A part of a complex variable, to read from and to write to, as View of real tensors.
-template <class T, class D> class View<std::complex<T>, D> : public Tensor<std::complex<T>, D> {
-public:
-    using Whole = Tensor<std::complex<T>, D>;
-    using Arg = Operand<std::complex<T>, D>;
-    View(Whole& target, const std::vector<Slice>& slices, const Site& at)
-        : Whole(view(std::as_const(target.parts_unchecked()), slices, at), 0), target_(&target),
-          slices_(slices), at_(at)
-    {}
-    View(const View&) = default;
-    template <class... X> void requires_grad(X&&...) = delete;
-
-    void operator=(const Arg& v) && { store(v); }
-    void operator=(const View& v) && { store(Arg(static_cast<const Whole&>(v))); }
-    void operator+=(const Arg& v) && { store(Arg(ops::add<T, D>(*this, v, v.at))); }
-    void operator-=(const Arg& v) && { store(Arg(ops::subtract<T, D>(*this, v, v.at))); }
-    void operator*=(const Arg& v) && { store(Arg(ops::multiply<T, D>(*this, v, v.at))); }
-    void operator/=(const Arg& v) && { store(Arg(ops::divide<T, D>(*this, v, v.at))); }
-
-private:
-    /// This view's own hold of the elements must go first, or it would force a copy.
-    void store(const Arg& v)
-    {
-        const Tensor<T, D> parts = detail::as_parts(v, v.at);
-        this->parts_unchecked() = Tensor<T, D>();
-        view(target_->parts_unchecked(), slices_, at_) = parts;
-    }
-    Whole* target_;
-    std::vector<Slice> slices_;
-    Site at_;
-};
-
-/// Part of a complex tensor, as NumPy's z[a, b, …]: no copy. On a variable the part can also be assigned to. Throws IndexError.
-template <class T, class D>
-Tensor<std::complex<T>, D> view(const Tensor<std::complex<T>, D>& z, const std::vector<Slice>& slices,
-                                Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    return detail::as_complex(view(z.parts("view", at), detail::slices_of(slices, z, at), at));
-}
-template <class T, class D>
-View<std::complex<T>, D> view(Tensor<std::complex<T>, D>& z, const std::vector<Slice>& slices,
-                              Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    return {z, detail::slices_of(slices, z, at), at};
-}
-template <class T, class D>
-Tensor<std::complex<T>, D> view(const Tensor<std::complex<T>, D>& z, Slice a = {}, Slice b = {}, Slice c = {},
-                                Slice d = {}, Slice e = {}, Slice f = {},
-                                Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    const Slice slices[] = {a, b, c, d, e, f};
-    return view(z, std::vector<Slice>(slices, slices + detail::given(slices)), at);
-}
-template <class T, class D>
-View<std::complex<T>, D> view(Tensor<std::complex<T>, D>& z, Slice a = {}, Slice b = {}, Slice c = {},
-                              Slice d = {}, Slice e = {}, Slice f = {},
-                              Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    const Slice slices[] = {a, b, c, d, e, f};
-    return view(z, std::vector<Slice>(slices, slices + detail::given(slices)), at);
-}
-
-/// The real tensor of the parts, as it prints.
-template <class T, class D> std::ostream& operator<<(std::ostream& out, const Tensor<std::complex<T>, D>& z)
-{
-    if (!z.defined()) return out << "Tensor<complex>(undefined)";
-    return out << "complex, by (real, imaginary): " << z.parts();
 }
 
 }  // namespace wengert

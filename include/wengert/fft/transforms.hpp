@@ -3,6 +3,7 @@
 
 #include "../kernels/fourier/fourier.hpp"
 #include "../complex/shape.hpp"
+#include "../complex/view.hpp"
 
 namespace wengert::fft {
 

@@ -52,6 +52,7 @@ Tensor<T, Device> full_named(std::string_view name, const Shape& shape, T value,
 
 /// Every element `value`. Throws ShapeError for a negative extent.
 template <class T, class Device = cpu>
+    requires(is_element<T>)
 Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value,
                        Site at = {__builtin_FILE(), __builtin_LINE()})
 {

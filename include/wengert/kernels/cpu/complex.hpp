@@ -60,7 +60,7 @@ template <class F, class T, class A> class ComplexLoop {
 public:
     static void run(std::size_t n, const std::array<ComplexOperand<T>, operands>& in, T* y)
     {
-        alignas(64) T part[count][tile] = {};
+        alignas(64) T part[count][tile];
         alignas(64) T re[tile], im[tile];
         for (std::size_t k = 0; k < operands; ++k)
             if (in[k].single)
@@ -84,14 +84,15 @@ public:
     }
 
 private:
+    /// And zeros behind them, up to a whole register.
     static void take_apart(std::size_t k, std::size_t m, const T* from, T (&part)[count][tile])
     {
-        T* const re = part[first_of(k)];
+        T *const re = part[first_of(k)], *const im = part[first_of(k) + parts_of(k) - 1];
+        for (std::size_t i = m; i % L::width != 0; ++i) re[i] = im[i] = T(0);
         if (!F::pairs[k]) {
             std::copy_n(from, m, re);
             return;
         }
-        T* const im = part[first_of(k) + 1];
         for (std::size_t i = 0; i < m; ++i) {
             re[i] = from[2 * i];
             im[i] = from[2 * i + 1];
