@@ -71,7 +71,7 @@ TASKS = {
     "Freezing": "freeze=- Frozen=- Frozen.live=- Frozen.into=- Frozen.stats=- Frozen.explain=- Frozen.graph=- FreezeOptions=- "
                 "FreezeStats=- PassOptions=- interpret=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
                 "to_dot=- profile=- trace_graph=-",
-    "Memory": "memory::stats=- memory::Stats=- memory::reset_peak=- memory::trim=- TapeReport=-",
+    "Memory": "memory::stats=- memory::Stats=- memory::reset_peak=- memory::keep=- memory::trim=- TapeReport=-",
     "Devices": "to=- cuda=- DeviceMemory=- OnDevice=-",
     "Files": "save_npy=save load_npy=load save_npz=savez load_npz=load",
     "Debugging": "about=- set_report_handler=- ReportHandler=- AnomalyMode=- check_grads=- CheckOptions=- CheckReport=- Modes=- audit=- AuditReport=- AuditFinding=-",

@@ -13,8 +13,10 @@ COUNTS = {
     "headers that name a function with an approximation (erfc)": ("files", r"\b[Ee]rfc\b", "", 5),
     "headers that name one that is composed (log_sigmoid)": ("files", r"\blog_sigmoid\b|\bLogSigmoid\b", "", 3),
     "enumerators of functions": ("places", r"^\s+(?:expm1|log1p|sinh|erfc|lgamma|hypot|atan2|fmod)\s*,", "", 0),
-    "places that spell the zero-cotangent rule": (
-        "places", r"(?:==|_EQ_)[^\n;]*(?:&&?|\?)[^\n;]*(?:is_?finite|- \$ != 0)|\ball_zero(?:_of)?(?:<\w+>)?\((?!const)", "", 17),
+    "dialects that spell the zero-cotangent rule of an element": (
+        "places", r"(?:==|_EQ_)[^\n;]*(?:&&?|\?)[^\n;]*(?:is_?finite|- \$ != 0)", "", 5),
+    "places that ask whether a whole cotangent is 0": (
+        "places", r"(?<!bool )(?<!inline bool )\ball_zero(?:_of)?(?:<\w+>)?\((?!const)", "ops/ graph/ tape/ transforms/", 7),
     "writers of the order of folds": ("files", r"% 2 == 0;[^\n]*/= 2", "", 3),
     "writers of a fused group": ("files", r"\((?:[^()\n]*, )?const Group& \w+", "graph/ cuda/", 5),
     "headers that read entries, guards or paths of scalar code": ("files", r"\bScalarEntry\b|\bScalarGuard\b|\bPath\b|\bPathsOnTensors\b", "scalar/ graph/", 20),

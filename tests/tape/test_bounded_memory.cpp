@@ -351,6 +351,19 @@ TEST_CASE("a snapshot's file that ends too early is named as such", "[memory]")
     CHECK_THROWS_WITH(store.get(place, *copy(x).any().value), contains("its file ends 400 bytes too early"));
 }
 
+TEST_CASE("no more free buffers are kept than keep() says", "[memory]")
+{
+    memory::trim();
+    memory::keep(1 << 20);
+    for (std::int64_t n = 100; n < 400000; n += n / 3)
+        CHECK(sum(ones<double>({n})).item() == static_cast<double>(n));
+    CHECK(memory::stats().pooled_bytes > 1 << 19);
+    CHECK(memory::stats().pooled_bytes < (1 << 20) + 100000);  // headers and nodes are not buffers
+    memory::keep(1 << 10);
+    CHECK(memory::stats().pooled_bytes < 100000);
+    memory::keep(std::int64_t{4} << 30);
+}
+
 TEST_CASE("the cells of a tape are counted, and trim gives them to the system", "[memory]")
 {
     const auto resident = [] {

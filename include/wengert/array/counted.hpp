@@ -187,6 +187,9 @@ inline void reset_peak()
     Stats& s = current_thread().pool.stats();
     s.peak_bytes = s.current_bytes;
 }
+/// The most bytes of free buffers that the calling thread keeps for reuse, 4 GiB unless said: a program that meets ever other sizes
+/// holds that much in the end.
+inline void keep(std::int64_t bytes) { current_thread().pool.keep(bytes); }
 /// Returns the calling thread's free buffers, headers and nodes to the system.
 inline void trim()
 {

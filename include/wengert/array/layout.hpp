@@ -49,10 +49,10 @@ bool all_finite(const Block& b);
 
 /// Every element is ±0. Ends at the first that is not, so a cotangent that says something costs one look.
 bool all_zero(const Block& b);
-/// The same where b is of this type and lies in the host's memory: the look is taken here.
+/// The same where b is of this type. On the host the look is taken here.
 template <class T> inline bool all_zero_of(const Block& b)
 {
-    return (b.count == 0 || *b.as<T>() == T(0)) && all_zero(b);
+    return (b.access.device || b.count == 0 || *b.as<T>() == T(0)) && all_zero(b);
 }
 
 /// Are all elements one and the same in memory: a scalar, or a broadcast of one?

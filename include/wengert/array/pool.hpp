@@ -110,7 +110,12 @@ public:
     }
 
     Stats& stats() noexcept { return stats_; }
-    void set_limit(std::int64_t bytes) noexcept { limit_ = bytes; }
+    /// The most that lies free for reuse: beyond it buffers go back to the system.
+    void keep(std::int64_t bytes) noexcept
+    {
+        limit_ = bytes;
+        if (stats_.pooled_bytes > limit_) trim();
+    }
 
     static std::size_t class_of(std::size_t bytes) noexcept
     {

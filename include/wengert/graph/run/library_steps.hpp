@@ -18,7 +18,7 @@ template <class T> void emit_zero_rule(Emitter& e, ValueId v)
     const GraphNode& n = e.plan.graph.node(v);
     bring(e, n.inputs[0], v);
     e.step([g = e.header(n.inputs[1]).get(), out = e.header(v).get()](Run&) {
-        if (all_zero_of<T>(*g)) wengert::detail::ZeroWhereOther::mask<T>(*out, *out);
+        wengert::detail::ZeroWhereOther::apply_rule<T>(*out, *out, *g);
     });
 }
 

@@ -19,11 +19,13 @@ struct ZeroWhereOther {
     Ref<Block> value(const Ref<Block>& v, const Ref<Block>& r, const Ref<Block>& g, const Site&) const
     {
         auto out = copy_of(*v);
-        if (all_zero(*g)) mask<T>(*out, *r);
+        apply_rule<T>(*out, *r, *g);
         return out;
     }
-    template <class T> static void mask(Block& out, const Block& r)
+    /// 0 to those elements of `out` whose r is not finite, if all of g is 0.
+    template <class T> static void apply_rule(Block& out, const Block& r, const Block& g)
     {
+        if (!all_zero_of<T>(g)) return;
         const Ref<Block> from = contiguous(Ref<Block>(const_cast<Block*>(&r)));
         for (std::size_t i = 0; i < out.count; ++i)
             if (!is_finite(from->template as<T>()[i])) out.template as<T>()[i] = T(0);
@@ -56,7 +58,7 @@ struct ZeroWhereNoCotangent {
     }
     template <class T> void update_any(Block& r, const Ref<Block>* g) const
     {
-        if (all_zero(*g[0])) ZeroWhereOther::mask<T>(r, r);
+        ZeroWhereOther::apply_rule<T>(r, r, *g[0]);
     }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>& r, const Tensor<T>& g, const Tensor<T>&) const

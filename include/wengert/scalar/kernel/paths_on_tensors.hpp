@@ -7,7 +7,7 @@
 #include "../../ops/elementwise/pairs.hpp"
 #include "../../ops/sum.hpp"
 #include "../../ops/elementwise/trigonometry.hpp"
-#include "../stream/shared_functions.hpp"
+#include "../stream/entry.hpp"
 #include "special_tensors.hpp"
 #include "paths.hpp"
 

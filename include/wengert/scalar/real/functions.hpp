@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "real.hpp"
-#include "../stream/shared_functions.hpp"
+#include "../stream/entry.hpp"
 
 namespace wengert {
 

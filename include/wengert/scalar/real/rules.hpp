@@ -6,7 +6,7 @@
 #include <array>
 
 #include "bits.hpp"
-#include "../stream/shared_functions.hpp"
+#include "../stream/entry.hpp"
 #include "special.hpp"
 
 namespace wengert::detail {
