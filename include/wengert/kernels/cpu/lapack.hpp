@@ -165,9 +165,11 @@ template <Number T> int complex_eig(std::size_t n, T* a, T* w, T* left, T* right
             return reinterpret_cast<lapack_complex_double*>(x);
     };
     if constexpr (std::same_as<T, float>)
-        return LAPACKE_cgeev(LAPACK_COL_MAJOR, 'V', 'V', order, as(a), ld, as(w), as(left), ld, as(right), ld);
+        return LAPACKE_cgeev(LAPACK_COL_MAJOR, 'V', 'V', order, as(a), ld, as(w), as(left), ld, as(right),
+                             ld);
     else
-        return LAPACKE_zgeev(LAPACK_COL_MAJOR, 'V', 'V', order, as(a), ld, as(w), as(left), ld, as(right), ld);
+        return LAPACKE_zgeev(LAPACK_COL_MAJOR, 'V', 'V', order, as(a), ld, as(w), as(left), ld, as(right),
+                             ld);
 }
 
 }  // namespace wengert::kernels::lapack

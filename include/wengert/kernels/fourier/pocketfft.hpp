@@ -1,6 +1,8 @@
 // Fourier transforms by pocketfft's header, whose licence is BSD's: github.com/mreineck/pocketfft, branch cpp.
 #pragma once
 
+#if __has_include(<pocketfft_hdronly.h>)  // so that this one may be read without it
+
 #define POCKETFFT_CACHE_SIZE 64  // plans that it keeps
 #define POCKETFFT_NO_MULTITHREADING
 #pragma GCC diagnostic push
@@ -38,15 +40,13 @@ void complex_to_complex(const Shape& shape, const Axes& axes, bool forward, T by
     pocketfft::c2c(extents(shape), stride, stride, extents(axes), forward, reinterpret_cast<const C*>(x),
                    reinterpret_cast<C*>(y), by);
 }
-template <class T>
-void real_to_complex(const Shape& shape, std::int64_t axis, T by, const T* x, T* y)
+template <class T> void real_to_complex(const Shape& shape, std::int64_t axis, T by, const T* x, T* y)
 {
     using C = std::complex<T>;
     pocketfft::r2c(extents(shape), strides(shape, sizeof(T)), strides(half_of(shape, axis), sizeof(C)),
                    static_cast<std::size_t>(axis), true, x, reinterpret_cast<C*>(y), by);
 }
-template <class T>
-void complex_to_real(const Shape& shape, std::int64_t axis, T by, T* x, T* y)
+template <class T> void complex_to_real(const Shape& shape, std::int64_t axis, T by, T* x, T* y)
 {
     using C = std::complex<T>;
     pocketfft::c2r(extents(shape), strides(half_of(shape, axis), sizeof(C)), strides(shape, sizeof(T)),
@@ -54,3 +54,5 @@ void complex_to_real(const Shape& shape, std::int64_t axis, T by, T* x, T* y)
 }
 
 }  // namespace wengert::kernels::pocket
+
+#endif
