@@ -27,9 +27,7 @@ template <std::size_t k, std::size_t... I> inline constexpr bool one_of = ((k ==
 
 template <class Y> void check_scalar(const Y& y, std::string_view transform, const Site& at)
 {
-    static_assert(!is_complex_tensor<Y>,
-                  "wengert: grad needs a real result, this one is complex: take real(), imag() or abs() first");
-    static_assert(is_tensor<Y> || is_complex_tensor<Y>,
+    static_assert(is_tensor<Y>,
                   "wengert: grad differentiates a function that returns one tensor with a single element");
     static_assert(is_differentiable<typename Y::value_type>,
                   "wengert: grad needs a floating-point result (float or double)");
@@ -67,7 +65,12 @@ template <std::size_t... I, class F, class... X>
 auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
 {
     static_assert(visible<std::tuple_element_t<I, std::tuple<X...>>...>);
-    if constexpr (of_numbers<decltype(apply_at(f, at, std::declval<std::tuple<X...>&>())), X...>) {
+    using Y = Argument<decltype(apply_at(f, at, std::declval<std::tuple<X...>&>()))>;
+    if constexpr (is_complex_tensor<Y>) {
+        static_assert(!is_complex_tensor<Y>, "wengert: grad needs a real result, this one is complex: take "
+                                             "real(), imag() or abs() first");
+        return std::pair(Y(), std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>());
+    } else if constexpr (of_numbers<Y, X...>) {
         return ByTensors<X...>::template reverse<I...>(f, transform, at, x...);
     } else {
         Tape& tape = Tape::current();

@@ -154,6 +154,8 @@ template <Number T> int eig(std::size_t n, T* a, T* w, T* left, T* right)
     else
         return LAPACKE_dgeev(LAPACK_COL_MAJOR, 'V', 'V', order, a, ld, w, w + n, left, ld, right, ld);
 }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"  // C's complex numbers
 /// The same of complex numbers, each by its parts.
 template <Number T> int complex_eig(std::size_t n, T* a, T* w, T* left, T* right)
 {
@@ -171,5 +173,6 @@ template <Number T> int complex_eig(std::size_t n, T* a, T* w, T* left, T* right
         return LAPACKE_zgeev(LAPACK_COL_MAJOR, 'V', 'V', order, as(a), ld, as(w), as(left), ld, as(right),
                              ld);
 }
+#pragma GCC diagnostic pop
 
 }  // namespace wengert::kernels::lapack
