@@ -78,7 +78,7 @@ void piecewise(Visit visit) {
 }
 
 /// What has a line of its own in a family above or below, where it has fixtures or needs operands of its own.
-using WithLines = detail::List<Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Erf, Sigmoid, Erfinv,
+using WithLines = detail::List<Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Erf, Sigmoid, Softplus, Erfinv,
                                LogSigmoid, Pow, Atan2, Hypot, LogAddExp, Xlogy>;
 /// Moved into the domain of F.
 template <class F> constexpr double moved_by = 0;

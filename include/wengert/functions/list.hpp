@@ -40,11 +40,11 @@ using ElementaryFunctions = detail::List<
     struct Erfc,
     struct Erfcx,
     struct Tgamma,
-    struct Lgamma>;
+    struct Lgamma,
+    struct Sigmoid>;
 /// Of one number, by an approximation, for tensors and the lambdas of elementwise.
 using TensorFunctions = detail::List<
     struct Digamma,
-    struct Sigmoid,
     struct NormalCdf>;
 /// Of two numbers, by an approximation. Those in the first list take whole numbers, too.
 using PowerFunctions = detail::List<
@@ -57,14 +57,14 @@ using PairFunctions = detail::List<
 /// Composed of others: `value` is written with functions that exist.
 using ComposedFunctions = detail::List<
     struct Erfinv,
-    struct LogSigmoid>;
+    struct LogSigmoid,
+    struct Softplus>;
 using ComposedPairs = detail::List<
     struct LogAddExp,
     struct Xlogy>;
 /// The same for tensors and the lambdas of elementwise.
 using ComposedTensorFunctions = detail::List<
     struct Reciprocal,
-    struct Softplus,
     struct Relu,
     struct Gelu,
     struct Silu>;

@@ -206,6 +206,27 @@ TEST_CASE("What else <cmath> has")
     CHECK(wg::grad([](F v) { return lgamma(v); })(F(2.5f)).value() == Approx(0.7031566406));
 }
 
+TEST_CASE("Functions of networks have the values and derivatives of tensors")
+{
+    using D = wg::Tensor<double>;
+    const auto f = [](const auto& x) {
+        return sigmoid(x) + normal_cdf(x) * softplus(x) + log_sigmoid(x) + relu(x) + silu(x) + gelu(x);
+    };
+    const auto on_reals = [&](const R& x) { return f(x); };
+    const auto on_tensors = [&](const D& x) { return f(x); };
+    for (const double v : {0.3, 0.0, -2.0, 40.0, -40.0, 800.0, -800.0}) {
+        CAPTURE(v);
+        CHECK(f(R(v)).value() == Approx(f(D(v)).item()).epsilon(1e-14));
+        CHECK(wg::grad(on_reals)(R(v)).value() == Approx(wg::grad(on_tensors)(D(v)).item()).epsilon(1e-14));
+        if (v == 0) continue;  // relu is not smooth there
+        const double second = wg::grad(wg::grad(on_tensors))(D(v)).item();
+        CHECK(wg::grad(wg::grad(on_reals))(R(v)).value() == Approx(second).epsilon(1e-13).margin(1e-15));
+    }
+    CHECK(std::isnan(relu(R(NAN)).value()));
+    const auto cells = wg::kernel(f);
+    CHECK(allclose(cells(D{0.3, -2.0}), f(D{0.3, -2.0}), 1e-14));
+}
+
 #ifdef __STDCPP_MATH_SPEC_FUNCS__
 TEST_CASE("Special functions")
 {

@@ -123,6 +123,17 @@ template <class A, class B, class R = detail::number_of<A, B>> R copysign(const 
     if (!z.is_active() || !detail::in_kernel()) return signbit(z.plain()) ? -size : size;
     return z < R(0) || R(1) / z < R(0) ? -size : size;  // of −0, too
 }
+// clang-format off
 template <detail::ActiveNumber X> X square(const X& x) { return x * x; }
+template <detail::ActiveNumber X> X reciprocal(const X& x) { return X(1) / x; }
+/// max(x, 0); the gradient at 0 is 0.
+template <detail::ActiveNumber X> X relu(const X& x) { return x > X(0) || x != x ? x : X(0); }
+/// Φ(x), the distribution function of the normal distribution.
+template <detail::ActiveNumber X> X normal_cdf(const X& x) { return X(0.5) * erfc(x * X(-std::numbers::sqrt2 / 2)); }
+/// x Φ(x).
+template <detail::ActiveNumber X> X gelu(const X& x) { return x * normal_cdf(x); }
+/// x sigmoid x.
+template <detail::ActiveNumber X> X silu(const X& x) { return x * sigmoid(x); }
+// clang-format on
 
 }  // namespace wengert

@@ -10,6 +10,7 @@
 
 #include "../../base/enumerators.hpp"
 #include "../../functions/list.hpp"
+#include "../../functions/rules/activations.hpp"
 #include "../../functions/rules/math.hpp"
 #include "../../functions/rules/pairs.hpp"
 #include "../../functions/rules/probability.hpp"
