@@ -91,9 +91,9 @@ template <class Strings> bool wanted(const Strings& list, const std::string& nam
 /// The chosen entries, variant by variant, in the order of the table in workloads.md.
 std::vector<Registry> variants(const Options& o)
 {
-    const std::vector<std::string> workloads = {"small_op", "call",      "elementwise", "mlp",     "rk4",
-                                                "heat",     "attention", "gmm",         "lstm",    "hvp",
-                                                "jvp",      "cheap",     "scan",        "burgers", "vmap"};
+    const std::vector<std::string> workloads = {"small_op",  "call",    "elementwise", "mlp", "rk4", "heat",
+                                                "attention", "gmm",     "lstm",        "hvp", "jvp", "cheap",
+                                                "scan",      "burgers", "vmap",        "fft"};
     const std::vector<std::string> systems = {"wengert",        "wengert-tile", "wengert-into",
                                               "wengert-native", "floor",        "floor_fused",
                                               "plain",          "libtorch",     "xla"};

@@ -98,7 +98,7 @@ if [ "$tables" -eq 0 ]; then
     export OPENBLAS_NUM_THREADS=1
     before=$build/before.json
     rm -f "$results" "$before"
-    for workload in small_op elementwise mlp rk4 heat attention gmm lstm hvp jvp cheap scan burgers vmap; do
+    for workload in small_op elementwise mlp rk4 heat attention gmm lstm hvp jvp cheap scan burgers vmap fft; do
         "$build/bench/wengert_bench" $workload --out "$results" || failed="$failed $workload"
         if [ -n "${BESIDE:-}" ]; then
             "$BESIDE/build/bench/bench/wengert_bench" $workload --systems wengert,wengert-tile,wengert-native --out "$before"

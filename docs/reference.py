@@ -48,6 +48,11 @@ TASKS = {
                                      "linalg::TriangleOptions=- linalg::qr=linalg.qr linalg::lstsq=linalg.lstsq "
                                      "linalg::eigh=linalg.eigh linalg::svd=linalg.svd linalg::pinv=linalg.pinv linalg::expm=- "
                                      "linalg::norm=linalg.norm linalg::MatrixNorm=- linalg::cond=linalg.cond",
+    "Complex numbers (`complex.hpp`)": "complex=- real@z imag conj angle polar=- adjoint=- linalg::eig=linalg.eigvals",
+    "Fourier transforms (`fft.hpp`)": "fft::fft=fft.fft fft::ifft=fft.ifft fft::rfft=fft.rfft fft::irfft=fft.irfft fft::fft2=fft.fft2 fft::ifft2=fft.ifft2 "
+                                      "fft::rfft2=fft.rfft2 fft::irfft2=fft.irfft2 fft::fftn=fft.fftn fft::ifftn=fft.ifftn fft::rfftn=fft.rfftn "
+                                      "fft::irfftn=fft.irfftn fft::fftfreq=fft.fftfreq fft::rfftfreq=fft.rfftfreq fft::fftshift=fft.fftshift "
+                                      "fft::ifftshift=fft.ifftshift fft::Norm=-",
     "Implicit functions (`implicit.hpp`)": "root=- fixed_point=- minimize=- cg=- gmres=- bicgstab=- odeint=- odeint_adjoint=- SolverOptions=- "
                                            "OdeOptions=- OdeMethod=- SolverReport=-",
     "Random numbers": "Key=random.Generator split@key=random.SeedSequence.spawn fold_in=- uniform=random.uniform "
@@ -60,7 +65,7 @@ TASKS = {
     "Transforms": "grad=- value_and_grad=- vjp=- jvp=- jacobian=- hessian=- hvp=- custom_vjp=- custom_jvp=- preaccumulate=- "
                   "checkpoint=- vmap=vectorize VmapOptions=-",
     "Scalar code (`scalar.hpp`)": "Real=- Real.value=- Real.is_active=- Real.detach=- Real.requires_grad=- Real.grad=- "
-                                  "Real.set_value=- is_real_number=- elements=- real=- kernel=- KernelOptions=- for_each=- "
+                                  "Real.set_value=- is_real_number=- elements=- real@x=- kernel=- KernelOptions=- for_each=- "
                                   "vjps=- sparse_jacobian=- sparse_hessian=- BlockPlaces=- SparseMatrix=- external=- parallel_for=- ParallelOptions=- "
                                   "solve=linalg.solve polygamma=- Tangents=- Tangents.variable=-",
     "Structs of tensors": "tree::map=- tree::for_each=- tree::zip_for_each=- tree::count=- tree::Mismatch=- "
@@ -80,7 +85,8 @@ TASKS = {
 # Takes a line or an Operand, or lies in memory:: or tree::, and is for the library's own use.
 INTERNAL = set("""operand zero_where_undefined zeros_block apply_operator HoldersText TapeSize holders tape_size
     Injection injection inject_failure Pool Cells Operand LiteralOperand Padding Total Indices contains_leaf
-    contains_number is_number is_empty_leaf DenseElements""".split())
+    contains_number for_each_array map_arrays is_array is_number is_empty_leaf DenseElements""".split())
+OF_COMPLEX = {"real"}  # names that real tensors do not have, though others do
 LINES = {  # what a comment in one place cannot say
     "backward": "Adds ∂y/∂v · cotangent to the gradient of every variable v that y depends on.",
     "operator<": "Less; >, <=, >=, == and != likewise, as a Tensor<bool>.",
@@ -242,7 +248,7 @@ def everything():
             name = name_of(head)
             if not spaces or not spaces[0].startswith("wengert") or not name:
                 continue
-            if space not in ("", "memory", "tree", "linalg") and (owners or [name])[0] != "Frozen":
+            if space not in ("", "memory", "tree", "linalg", "fft") and (owners or [name])[0] != "Frozen":
                 continue
             if space == "detail":  # what freeze returns
                 space = ""
@@ -252,6 +258,10 @@ def everything():
             names.setdefault(prefix + name, []).append((comment, head, path))
             if not owners and (takes_line(head) or space in ("memory", "tree") or re.search(r": (\w*Error)$", head)) and name not in INTERNAL:
                 public.add(prefix + name)
+    for name, found in names.items():  # what real and complex tensors have alike is shown once: docs/complex.md lists it
+        real = [d for d in found if not re.search(r"\bcomplex(/|_solve)", d[2])]
+        if real and name not in OF_COMPLEX:
+            names[name] = real
     return names, public
 
 
@@ -411,7 +421,7 @@ def umbrella(front):
     return seen
 
 
-FRONTS = ("wengert.hpp", "arrays.hpp", "special.hpp", "linalg.hpp", "implicit.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
+FRONTS = ("wengert.hpp", "arrays.hpp", "special.hpp", "linalg.hpp", "complex.hpp", "fft.hpp", "implicit.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
 ELSEWHERE = {"from_dlpack": "io/dlpack.hpp", "to_dlpack": "io/dlpack.hpp", "cuda": "cuda.hpp"}  # what several headers declare
 
 

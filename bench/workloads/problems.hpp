@@ -141,6 +141,13 @@ struct Vmap {
     }
 };
 
+/// Complex numbers to be transformed, by their parts.
+struct Fourier {
+    static constexpr std::int64_t points = 1 << 20;
+    std::vector<double> x = Numbers(11).vector<double>(2 * points, -1, 1),
+                        cotangent = Numbers(12).vector<double>(2 * points, -1, 1);
+};
+
 /// Two coupled oscillators with a hardening spring each: positions and velocities, semi-implicit Euler steps.
 struct Scan {
     static constexpr double dt = 0.01;

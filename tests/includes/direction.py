@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "include" / "wengert"
-LAYERS = ["base", "functions", "kernels", "array", "tape", "ops", "transforms", "io", "graph", "linalg", "implicit", "scalar", "mpi", "cuda"]
+LAYERS = ["base", "functions", "kernels", "array", "tape", "ops", "transforms", "io", "graph", "complex", "fft", "linalg", "implicit", "scalar", "mpi", "cuda"]
 MOST = 25  # headers in a folder
 TOP = len(LAYERS)  # headers directly in wengert/
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

@@ -26,7 +26,8 @@ template <class T> inline constexpr bool is_differentiable = std::is_floating_po
 template <class T> constexpr DType dtype_of()
 {
     static_assert(is_element<T>,
-                  "wengert: a tensor's elements are float, double, std::int32_t, std::int64_t or bool");
+                  "wengert: a tensor's elements are float, double, std::int32_t, std::int64_t or bool here; "
+                  "docs/complex.md lists what complex tensors have");
     if constexpr (std::is_same_v<T, float>)
         return DType::float32;
     else if constexpr (std::is_same_v<T, double>)

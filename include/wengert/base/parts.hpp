@@ -28,6 +28,9 @@ namespace tree {
 /// What a walk stops at; specialised for Tensor.
 template <class X> inline constexpr bool is_leaf = false;
 
+/// A struct that is an array all the same: walks that count axes stop at it; specialised for complex tensors.
+template <class X> inline constexpr bool is_array = false;
+
 /// A leaf that is a number and not a tensor; specialised for Real (scalar.hpp).
 template <class X> inline constexpr bool is_number = false;
 

@@ -52,6 +52,7 @@ Tensor<T, Device> full_named(std::string_view name, const Shape& shape, T value,
 
 /// Every element `value`. Throws ShapeError for a negative extent.
 template <class T, class Device = cpu>
+    requires(is_element<T>)
 Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value,
                        Site at = {__builtin_FILE(), __builtin_LINE()})
 {
@@ -200,11 +201,13 @@ Tensor<T, D> copy(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_
 /// x as a constant: its derivative is 0.
 template <class T, class D> Tensor<T, D> stop_gradient(const Tensor<T, D>& x) { return x.detach(); }
 
+/// What allclose forgives.
+template <class T> inline constexpr double close_enough = std::is_same_v<T, float> ? 1e-5 : 1e-8;
+
 /// Equal shapes and |a − b| ≤ tolerance (1 + |b|) everywhere; a NaN equals nothing.
 template <class T, class D>
 bool allclose(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D>>& b,
-              double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-8,
-              Site at = {__builtin_FILE(), __builtin_LINE()})
+              double tolerance = close_enough<T>, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     if (!(a.shape("allclose", at) == b.shape("allclose", at))) return false;
     note_read(*a.any().value, Read::elements, {});

@@ -1,6 +1,7 @@
 // Tensor: a value that computes at once and remembers where it came from.
 #pragma once
 
+#include <complex>
 #include <concepts>
 #include <initializer_list>
 
@@ -13,6 +14,8 @@
 namespace wengert {
 
 template <class T, class Device = cpu> class Tensor;
+/// Of complex numbers: incomplete until wengert/complex.hpp is included.
+template <class T, class Device> class Tensor<std::complex<T>, Device>;
 
 namespace detail {
 /// A number on the host: it goes along with operands on any device.

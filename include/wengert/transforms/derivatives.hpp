@@ -57,6 +57,9 @@ public:
     }
     template <class T, class D> Tensor<T, D> at_line(const Site& at, const Tensor<T, D>& x) const
     {
+        static_assert(!is_complex_tensor<Tensor<T, D>> &&
+                          !is_complex_tensor<std::remove_cvref_t<decltype(call_with(function_, x, at))>>,
+                      "wengert: jacobian is of real numbers: differentiate a function of real() and imag()");
         if constexpr (of_numbers<decltype(call_with(function_, x, at))>) {
             return ByTensors<Tensor<T, D>>::jacobian(function_, x, at);
         } else {

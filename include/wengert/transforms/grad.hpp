@@ -65,7 +65,12 @@ template <std::size_t... I, class F, class... X>
 auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
 {
     static_assert(visible<std::tuple_element_t<I, std::tuple<X...>>...>);
-    if constexpr (of_numbers<decltype(apply_at(f, at, std::declval<std::tuple<X...>&>())), X...>) {
+    using Y = Argument<decltype(apply_at(f, at, std::declval<std::tuple<X...>&>()))>;
+    if constexpr (is_complex_tensor<Y>) {
+        static_assert(!is_complex_tensor<Y>, "wengert: grad needs a real result, this one is complex: take "
+                                             "real(), imag() or abs() first");
+        return std::pair(Y(), std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>());
+    } else if constexpr (of_numbers<Y, X...>) {
         return ByTensors<X...>::template reverse<I...>(f, transform, at, x...);
     } else {
         Tape& tape = Tape::current();

@@ -12,6 +12,9 @@
 namespace wengert {
 
 template <class T, class Device> inline constexpr bool tree::is_leaf<Tensor<T, Device>> = true;
+/// A struct of one tensor (complex/tensor.hpp).
+template <class T, class Device> inline constexpr bool tree::is_leaf<Tensor<std::complex<T>, Device>> = false;
+template <class T, class Device> inline constexpr bool tree::is_array<Tensor<std::complex<T>, Device>> = true;
 
 namespace detail {
 
@@ -238,6 +241,9 @@ template <class D, class T, class E> std::vector<Tensor<T, D>> on(const std::vec
 
 template <class X> inline constexpr bool is_tensor = false;
 template <class T, class D> inline constexpr bool is_tensor<Tensor<T, D>> = true;
+template <class T, class D> inline constexpr bool is_tensor<Tensor<std::complex<T>, D>> = false;
+template <class X> inline constexpr bool is_complex_tensor = false;
+template <class T, class D> inline constexpr bool is_complex_tensor<Tensor<std::complex<T>, D>> = true;
 template <class X> inline constexpr bool is_truth = false;
 template <class D> inline constexpr bool is_truth<Tensor<bool, D>> = true;
 

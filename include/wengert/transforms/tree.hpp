@@ -100,12 +100,27 @@ template <class Tuple, std::size_t... I> consteval bool holds_references(std::in
     return (std::is_reference_v<std::tuple_element_t<I, Tuple>> || ...);
 }
 
+/// A function of arrays: walks give it complex tensors as they are, and not their parts.
+template <class Fn> struct OfArrays {
+    Fn& fn;
+    static constexpr bool of_arrays = true;
+    template <class... X> void operator()(X&... x) { fn(x...); }
+};
+/// Is an X given as it is?
+template <class Fn, class X> consteval bool stops_at()
+{
+    if constexpr (requires { Fn::of_arrays; })
+        return is_leaf<X> || is_array<X>;
+    else
+        return is_leaf<X>;
+}
+
 /// Calls fn(leaf of x, leaf of y...) for all leaves, in order of fields, elements and keys.
 template <class Fn, class X, class... Y> void walk(Fn& fn, X& x, Y&... y)
 {
     using Plain = std::remove_const_t<X>;
     constexpr Kind k = kind<Plain>;
-    if constexpr (k == Kind::leaf) {
+    if constexpr (stops_at<Fn, Plain>()) {
         fn(x, y...);
     } else if constexpr (!contains_leaf<Plain>) {
         return;
@@ -194,6 +209,23 @@ template <class Fn, class X> X map(Fn&& fn, const X& x)
         if (!detail::is_empty_leaf(from)) to = fn(from);
     };
     detail::walk_all(replace, x, result);
+    return result;
+}
+
+/// The same where axes are counted: of complex tensors as they are, whose parts have one more.
+template <class Fn, class X> void for_each_array(Fn&& fn, const X& x)
+{
+    detail::OfArrays<std::remove_reference_t<Fn>> arrays{fn};
+    detail::walk_all(arrays, x);
+}
+template <class Fn, class X> X map_arrays(Fn&& fn, const X& x)
+{
+    X result = detail::copied(x);
+    auto replace = [&](const auto& from, auto& to) {
+        if (!detail::is_empty_leaf(from)) to = fn(from);
+    };
+    detail::OfArrays<decltype(replace)> arrays{replace};
+    detail::walk_all(arrays, x, result);
     return result;
 }
 

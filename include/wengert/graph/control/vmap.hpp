@@ -51,7 +51,7 @@ public:
         const auto row = [&](const std::tuple<>&, std::tuple<Argument<X>...> one) {
             return std::pair(std::tuple<>(), apply_at(function_, at, one));
         };
-        return tree::map(
+        return tree::map_arrays(
             [&]<class T, class D>(const Tensor<T, D>& y) { return axis_moved(y, 0, options_.out_axis, at); },
             scan(row, std::tuple<>(), xs, at).second);
     }
@@ -73,8 +73,9 @@ private:
         std::size_t next = 0;
         const auto look = [&](const auto& argument, std::int64_t axis) {
             if (axis == VmapOptions::whole) return;
-            for (const AnyTensor& t : leaves_of(argument)) {
-                const Shape& shape = t.value->shape;
+            const auto one = [&](const auto& t) {
+                if (!t.defined()) return;
+                const Shape& shape = t.shape();
                 const std::int64_t n = shape[normalize_axis("vmap", axis, shape, at)];
                 if (rows >= 0 && n != rows)
                     fail<ShapeError>("vmap",
@@ -83,7 +84,8 @@ private:
                                          std::to_string(rows),
                                      at);
                 rows = n;
-            }
+            };
+            tree::for_each_array(one, argument);
         };
         (look(x, axis_of(next++)), ...);
         if (rows < 0) fail<ShapeError>("vmap", "every argument is `whole`: there are no rows", at);
@@ -91,7 +93,7 @@ private:
     }
     template <class X> X in_front(const X& x, std::int64_t axis, std::int64_t rows, const Site& at) const
     {
-        return tree::map(
+        return tree::map_arrays(
             [&]<class T, class D>(const Tensor<T, D>& t) {
                 return axis == VmapOptions::whole ? every_row(t, rows, at) : axis_moved(t, axis, 0, at);
             },

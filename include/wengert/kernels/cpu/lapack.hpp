@@ -144,4 +144,35 @@ template <Number T> int svd(std::size_t m, std::size_t n, T* a, T* u, T* s, T* v
         return LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', rows, columns, a, leading(n), s, vt, leading(n), u, k);
 }
 
+/// A V = V diag(w), Wᴴ A = diag(w) Wᴴ of a general A, columns of V and W of length 1; all by columns, A is overwritten. Real w and
+/// vectors come as LAPACK gives them: w in two halves. Not 0: it did not converge.
+template <Number T> int eig(std::size_t n, T* a, T* w, T* left, T* right)
+{
+    const int order = as_int(n), ld = leading(n);
+    if constexpr (std::same_as<T, float>)
+        return LAPACKE_sgeev(LAPACK_COL_MAJOR, 'V', 'V', order, a, ld, w, w + n, left, ld, right, ld);
+    else
+        return LAPACKE_dgeev(LAPACK_COL_MAJOR, 'V', 'V', order, a, ld, w, w + n, left, ld, right, ld);
+}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"  // C's complex numbers
+/// The same of complex numbers, each by its parts.
+template <Number T> int complex_eig(std::size_t n, T* a, T* w, T* left, T* right)
+{
+    const int order = as_int(n), ld = leading(n);
+    const auto as = [](T* x) {
+        if constexpr (std::same_as<T, float>)
+            return reinterpret_cast<lapack_complex_float*>(x);
+        else
+            return reinterpret_cast<lapack_complex_double*>(x);
+    };
+    if constexpr (std::same_as<T, float>)
+        return LAPACKE_cgeev(LAPACK_COL_MAJOR, 'V', 'V', order, as(a), ld, as(w), as(left), ld, as(right),
+                             ld);
+    else
+        return LAPACKE_zgeev(LAPACK_COL_MAJOR, 'V', 'V', order, as(a), ld, as(w), as(left), ld, as(right),
+                             ld);
+}
+#pragma GCC diagnostic pop
+
 }  // namespace wengert::kernels::lapack

@@ -1,0 +1,100 @@
+// Both modes to the second order of every function of complex tensors, of views, empty arrays, rank 0; the convention of cotangents.
+#include "complex/complex_cases.hpp"
+
+using namespace complex_cases;
+
+namespace {
+
+template <class T> wg::CheckOptions options(int order)
+{
+    const bool single = std::is_same_v<T, float>;
+    return {.order = order, .eps = single ? 2e-2 : 0.0, .tolerance = single ? 3e-2 : 2e-6};
+}
+/// A view whose axes are exchanged, with the elements of z.
+template <class T> Z<T> exchanged(const Z<T>& z) { return transpose(copy(transpose(z))); }
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("complex: derivatives to the second order", "", float, double)
+{
+    using T = TestType;
+    for (const auto& c : all<T>())
+        for (const auto& z : {numbers<T>({2, 3}), exchanged(numbers<T>({2, 3}, 2))}) {
+            const auto report = wg::check_grads(loss<T>(c.f), z, options<T>(2));
+            INFO(c.name << ": " << report.message);
+            CHECK(report.ok);
+        }
+}
+
+TEST_CASE("complex: derivatives with respect to real operands")
+{
+    using C = std::complex<double>;
+    using D = Tensor<double>;
+    const Z<double> z = numbers<double>({2, 3});
+    const D r = {0.5, -2.0, 1.5};
+    const std::vector<std::pair<std::string, std::function<Z<double>(const D&)>>> functions = {
+        {"times", [&](const D& x) { return z * x; }},
+        {"plus", [&](const D& x) { return x + z; }},
+        {"less", [&](const D& x) { return z - x; }},
+        {"from", [&](const D& x) { return x - z; }},
+        {"by", [&](const D& x) { return z / x; }},
+        {"over", [&](const D& x) { return x / z; }},
+        {"a number", [&](const D& x) { return x * C(0.3, 1) + C(1, 2) / x; }},
+        {"polar", [&](const D& x) { return polar(x, 2.0 * x); }},
+        {"complex", [&](const D& x) { return complex(x, sin(x)); }},
+        {"cast", [&](const D& x) { return exp(wg::cast<C>(x)); }}};
+    for (const auto& [name, f] : functions) {
+        const auto report =
+            wg::check_grads([&](const D& x) { return sum(sin(f(x).parts())); }, r, {.order = 2});
+        INFO(name << ": " << report.message);
+        CHECK(report.ok);
+    }
+}
+
+TEST_CASE("complex: empty arrays and rank 0")
+{
+    for (const auto& c : elementwise<double>()) {
+        INFO(c.name);
+        const auto f = [&](const Z<double>& z) { return sum(c.f(z).parts()); };
+        CHECK(wg::grad(f)(numbers<double>({0, 3})).shape() == Shape{0, 3});
+        const auto report = wg::check_grads([&](const Z<double>& z) { return sum(sin(c.f(z).parts())); },
+                                            numbers<double>({}));
+        INFO(report.message);
+        CHECK(report.ok);
+    }
+}
+
+TEST_CASE("complex: a gradient is dL/dRe + i dL/dIm, so that a step against it descends")
+{
+    using C = std::complex<double>;
+    const Z<double> z = {C(1, 2), C(-0.5, 0.3)};
+    CHECK(allclose(wg::grad([](const Z<double>& t) { return sum(square(abs(t))); })(z), 2.0 * z, 1e-15));
+    CHECK(allclose(wg::grad([](const Z<double>& t) { return sum(imag(t)); })(z), wg::full<C>({2}, C(0, 1)),
+                   0.0));
+    CHECK(allclose(wg::grad([](const Z<double>& t) { return sum(real(t * t)); })(z), 2.0 * conj(z), 1e-15));
+    Z<double> w = z;
+    const auto f = [](const Z<double>& t) { return sum(square(abs(t - C(3, -1)))); };
+    for (int i = 0; i < 100; ++i) w -= 0.1 * wg::grad(f)(w);
+    CHECK(allclose(w, wg::full<C>({2}, C(3, -1)), 1e-8));
+}
+
+TEST_CASE("complex: abs and angle have the gradient 0 at 0")
+{
+    const Z<double> z = wg::zeros<std::complex<double>>({2});
+    const auto f = [](const Z<double>& t) { return sum(abs(t)) + sum(angle(t)); };
+    CHECK(allclose(wg::grad(f)(z), z, 0.0));
+}
+
+TEST_CASE("complex: backward() and leaves")
+{
+    using C = std::complex<double>;
+    Z<double> z = {C(1, 2), 3.0};
+    z.requires_grad();
+    CHECK(z.is_leaf());
+    backward(sum(square(abs(z))));
+    CHECK(allclose(z.grad(), 2.0 * z.detach(), 1e-15));
+    z.zero_grad();
+    CHECK(allclose(z.grad(), wg::zeros<C>({2}), 0.0));
+    backward(sum(real(z.detach() * z)));
+    CHECK(allclose(z.grad(), conj(z.detach()), 1e-15));
+}
