@@ -21,7 +21,8 @@ template <class T, class D> Tensor<T, D> on_the_left(const Tensor<std::complex<T
     for (int k = 0; k < 2; ++k) shape.push_back(2 * parts.shape()[parts.dimension() - 2]);
     return reshape(rows, shape, at);
 }
-template <class T, class D> void demand_complex_square(std::string_view name, const Tensor<std::complex<T>, D>& a, const Site& at)
+template <class T, class D>
+void demand_complex_square(std::string_view name, const Tensor<std::complex<T>, D>& a, const Site& at)
 {
     const Shape s = a.shape(name, at);
     if (s.size() < 2 || s.back() != s[s.size() - 2])
@@ -62,7 +63,8 @@ Tensor<std::complex<T>, D> solve(const Tensor<std::complex<T>, D>& a,
 }
 /// A⁻¹ of complex matrices. Throws NumericError where A is singular to working precision.
 template <class T, class D>
-Tensor<std::complex<T>, D> inv(const Tensor<std::complex<T>, D>& a, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> inv(const Tensor<std::complex<T>, D>& a,
+                               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_complex_square("inv", a, at);
     return solve(a, cast<std::complex<T>>(detail::unit_beside(real(a, at), at), at), at);

@@ -24,7 +24,8 @@ struct EigFactor {
         const detail::Matrices m(shape);
         auto packed = make_block(dtype_of<T>(), detail::vectors_like(shape, length(m.rows)));
         for (std::size_t i = 0; i < m.count && m.rows > 0; ++i)
-            if (factor(m.rows, a->template as<T>() + i * 2 * m.size(), packed->template as<T>() + i * length(m.rows)))
+            if (factor(m.rows, a->template as<T>() + i * 2 * m.size(),
+                       packed->template as<T>() + i * length(m.rows)))
                 detail::refuse(name, *of, "did not converge" + detail::which(i, m.count), at);
         return packed;
     }
@@ -55,7 +56,8 @@ private:
         return failed;
     }
     template <class T, class C = std::complex<T>>
-    static int of_complex(std::size_t n, const T* a, std::vector<C>& w, std::vector<C>& left, std::vector<C>& right)
+    static int of_complex(std::size_t n, const T* a, std::vector<C>& w, std::vector<C>& left,
+                          std::vector<C>& right)
     {
         std::vector<C> columns(n * n);
         for (std::size_t i = 0; i < n; ++i)
@@ -65,7 +67,8 @@ private:
     }
     /// LAPACK gives the vectors of a pair of values as real and imaginary part of the first one.
     template <class T, class C = std::complex<T>>
-    static int of_real(std::size_t n, const T* a, std::vector<C>& w, std::vector<C>& left, std::vector<C>& right)
+    static int of_real(std::size_t n, const T* a, std::vector<C>& w, std::vector<C>& left,
+                       std::vector<C>& right)
     {
         std::vector<T> columns(n * n), parts(2 * n), l(n * n), r(n * n);
         for (std::size_t i = 0; i < n; ++i)
@@ -105,7 +108,8 @@ struct EigVectors {
         return v;
     }
     template <class T>
-    Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& f, const Tensor<T>& a, const Tensor<T>& v) const;
+    Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& f, const Tensor<T>& a,
+                   const Tensor<T>& v) const;
     template <class T>
     Tensor<T> push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T>& f, const Tensor<T>& a,
                    const Tensor<T>& v) const;
@@ -113,7 +117,8 @@ struct EigVectors {
 private:
     /// The derivative's error is about ε ‖A‖ / (gap · |wᵢᴴ vᵢ|): Golub & Van Loan 2013, 7.2.
     template <class T>
-    static void demand_distinct(const Block& a, const detail::Matrices& m, std::size_t matrix, const T* packed, const Site& at)
+    static void demand_distinct(const Block& a, const detail::Matrices& m, std::size_t matrix,
+                                const T* packed, const Site& at)
     {
         using C = std::complex<T>;
         const std::size_t n = m.rows;
@@ -128,7 +133,8 @@ private:
                     detail::refuse(name, a,
                                    "eigenvalues " + std::to_string(j) + " and " + std::to_string(i) +
                                        detail::which(matrix, m.count) +
-                                       " are equal to working precision, or the matrix is defective: they have no derivative",
+                                       " are equal to working precision, or the matrix is defective: they "
+                                       "have no derivative",
                                    at);
     }
 };
@@ -153,7 +159,8 @@ struct GeneralEigenvalues {
         return solve(vh, expand_dims(detail::as_complex(g), -1, Site{}) * vh, Site{}).parts();
     }
     template <class T>
-    Tensor<T> push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T>& f, const Tensor<T>& a, const Tensor<T>&) const
+    Tensor<T> push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T>& f, const Tensor<T>& a,
+                   const Tensor<T>&) const
     {
         const auto v = detail::as_complex(apply<EigVectors, T>({}, Site{}, f, a));
         const auto inner = solve(v, matmul(detail::as_complex(da), v, Site{}), Site{});
@@ -174,7 +181,8 @@ template <class T> Tensor<std::complex<T>> eig_quotients(const Tensor<T>& f, con
 }  // namespace detail
 
 template <class T>
-Tensor<T> EigVectors::pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& f, const Tensor<T>& a, const Tensor<T>& v) const
+Tensor<T> EigVectors::pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& f, const Tensor<T>& a,
+                           const Tensor<T>& v) const
 {
     const auto vh = adjoint(detail::as_complex(v), Site{});
     const auto inner = conj(detail::eig_quotients(f, a), Site{}) * matmul(vh, detail::as_complex(g), Site{});
@@ -190,7 +198,8 @@ Tensor<T> EigVectors::push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T
 }
 
 namespace detail {
-template <class T, class D> Tensor<std::complex<T>, D> eig_of(const Tensor<std::complex<T>, D>& a, bool real, const Site& at)
+template <class T, class D>
+Tensor<std::complex<T>, D> eig_of(const Tensor<std::complex<T>, D>& a, bool real, const Site& at)
 {
     demand_complex_square("eig", a, at);
     const Tensor<T, D> f = apply<EigFactor, T>({real}, at, a.parts());
@@ -201,7 +210,8 @@ template <class T, class D> Tensor<std::complex<T>, D> eig_of(const Tensor<std::
 /// The eigenvalues of general matrices, ascending by real part, then by imaginary part. Derivatives throw NumericError where
 /// values are equal to working precision or the matrix is defective. Throws ShapeError, and NumericError where A is not finite.
 template <class T, class D>
-Tensor<std::complex<T>, D> eig(const Tensor<std::complex<T>, D>& a, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<std::complex<T>, D> eig(const Tensor<std::complex<T>, D>& a,
+                               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::eig_of(a, false, at);
 }

@@ -54,7 +54,8 @@ private:
         void* const handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
         if (!handle)
             throw Error(std::string("[fft] there is no ") + file +
-                        ": install FFTW 3 (Debian: libfftw3-dev), or compile with pocketfft_hdronly.h in the include path");
+                        ": install FFTW 3 (Debian: libfftw3-double3 libfftw3-single3), or compile with "
+                        "pocketfft_hdronly.h in the include path");
         const auto look = [&](auto*& f, const char* name) {
             const std::string symbol = std::string(single ? "fftwf_" : "fftw_") + name;
             f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(::dlsym(handle, symbol.c_str()));
@@ -80,7 +81,8 @@ struct Request {
     bool aligned;
     std::vector<std::int64_t> key() const
     {
-        std::vector<std::int64_t> k{static_cast<std::int64_t>(kind), static_cast<std::int64_t>(axes.size()), aligned};
+        std::vector<std::int64_t> k{static_cast<std::int64_t>(kind), static_cast<std::int64_t>(axes.size()),
+                                    aligned};
         for (const auto* list : {&axes, &loops})
             for (const Axis& a : *list) k.insert(k.end(), {a.n, a.in, a.out});
         return k;
@@ -139,15 +141,16 @@ private:
 };
 
 /// Axes of the transform, and the others, of row-major arrays of shapes `from` and `to`; `full` has the extents that are transformed.
-inline Request request(Kind kind, const Shape& from, const Shape& to, const Shape& full, const Axes& axes, const void* in,
-                       const void* out)
+inline Request request(Kind kind, const Shape& from, const Shape& to, const Shape& full, const Axes& axes,
+                       const void* in, const void* out)
 {
     const auto address = reinterpret_cast<std::uintptr_t>(in) | reinterpret_cast<std::uintptr_t>(out);
     Request r{kind, {}, {}, address % 64 == 0};
     const Strides a = row_major(from), b = row_major(to);
     for (std::size_t k = 0; k < full.size(); ++k) {
         bool transformed = false;
-        for (const std::int64_t axis : axes) transformed = transformed || axis == static_cast<std::int64_t>(k);
+        for (const std::int64_t axis : axes)
+            transformed = transformed || axis == static_cast<std::int64_t>(k);
         (transformed ? r.axes : r.loops).push_back({full[k], a[k], b[k]});
     }
     return r;
@@ -164,14 +167,13 @@ void complex_to_complex(const Shape& shape, const Axes& axes, bool forward, T by
 {
     auto* const in = reinterpret_cast<std::complex<T>*>(const_cast<T*>(x));  // it is preserved
     auto* const out = reinterpret_cast<std::complex<T>*>(y);
-    const auto plan =
-        Plans<T>::get(request(forward ? Kind::forward : Kind::backward, shape, shape, shape, axes, in, out), in, out);
+    const auto plan = Plans<T>::get(
+        request(forward ? Kind::forward : Kind::backward, shape, shape, shape, axes, in, out), in, out);
     Library<T>::get().execute_dft(plan.get(), in, out);
     scale(y, 2 * element_count(shape), by);
 }
 /// Of real x of this shape: half of the spectrum along the axis.
-template <class T>
-void real_to_complex(const Shape& shape, std::int64_t axis, T by, const T* x, T* y)
+template <class T> void real_to_complex(const Shape& shape, std::int64_t axis, T by, const T* x, T* y)
 {
     Shape half = shape;
     half[static_cast<std::size_t>(axis)] = half[static_cast<std::size_t>(axis)] / 2 + 1;
@@ -183,14 +185,12 @@ void real_to_complex(const Shape& shape, std::int64_t axis, T by, const T* x, T*
     scale(y, 2 * element_count(half), by);
 }
 /// Back to real y of this shape; x is overwritten.
-template <class T>
-void complex_to_real(const Shape& shape, std::int64_t axis, T by, T* x, T* y)
+template <class T> void complex_to_real(const Shape& shape, std::int64_t axis, T by, T* x, T* y)
 {
     Shape half = shape;
     half[static_cast<std::size_t>(axis)] = half[static_cast<std::size_t>(axis)] / 2 + 1;
     auto* const in = reinterpret_cast<std::complex<T>*>(x);
-    const auto plan =
-        Plans<T>::get(request(Kind::complex_to_real, half, shape, shape, {axis}, in, y), in, y);
+    const auto plan = Plans<T>::get(request(Kind::complex_to_real, half, shape, shape, {axis}, in, y), in, y);
     Library<T>::get().execute_c2r(plan.get(), in, y);
     scale(y, element_count(shape), by);
 }
