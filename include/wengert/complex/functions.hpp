@@ -16,6 +16,10 @@ template <class T> Tensor<T> times_slope(const Tensor<T>& parts, const Tensor<T>
 {
     return complexwise<rules::Scale>(Site{}, parts, slope).parts();
 }
+template <class T> Tensor<T> plus_real(const Tensor<T>& parts, const Tensor<T>& x)
+{
+    return complexwise<rules::AddReal>(Site{}, parts, x).parts();
+}
 template <class T>
 Tensor<T> times_conjugate_slope(const Tensor<T>& parts, const Tensor<std::complex<T>>& slope)
 {
@@ -25,6 +29,9 @@ Tensor<T> times_conjugate_slope(const Tensor<T>& parts, const Tensor<std::comple
 /// The operand as parts.
 template <class T, class D> Tensor<T, D> as_parts(const Operand<std::complex<T>, D>& x, const Site& at)
 {
+    if (x.literal)
+        return Tensor<T, D>(
+            AnyTensor{made<D>(pair_block(std::complex<T>(*x.held.any().value->template as<T>()))), {}});
     return x.pair ? x.held : widened(x.held, at);
 }
 

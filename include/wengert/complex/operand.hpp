@@ -72,7 +72,7 @@ public:
     template <class S>
         requires std::is_arithmetic_v<S>
     Operand(S s, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-        : at{file, line}, held(detail::number<T, Device>(s))
+        : at{file, line}, held(detail::number<T, Device>(s)), literal(true)
     {}
     Operand(Literal l, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : Operand(l.value, file, line)
@@ -83,8 +83,9 @@ public:
     Complex operator*() const;
 
     Site at;
-    Real held;          ///< the parts, or real numbers
-    bool pair = false;  ///< they are parts
+    Real held;             ///< the parts, or real numbers
+    bool pair = false;     ///< they are parts
+    bool literal = false;  ///< a number, on the host: as parts it goes where new tensors go
 };
 
 namespace ops {

@@ -50,6 +50,8 @@ template <class T> Tensor<T> times_slope(const Tensor<T>& parts, const UnitSlope
 {
     return slope.minus ? -parts : parts;
 }
+/// Parts plus real numbers.
+template <class T> Tensor<T> plus_real(const Tensor<T>& parts, const Tensor<T>& x);
 /// The same of the conjugate.
 template <class T>
 Tensor<T> times_conjugate_slope(const Tensor<T>& parts, const Tensor<std::complex<T>>& slope);
@@ -137,7 +139,7 @@ template <class F> struct Complexwise {
                    const Tensor<T>& y) const
         requires(operands == 2 && !bilinear)
     {
-        return pushed<0>(dx, x, z, y) + pushed<1>(dz, x, z, y);
+        return with_second(pushed<0>(dx, x, z, y), dz, slope<1>(x, z, y));
     }
 
 private:
@@ -176,10 +178,18 @@ private:
     }
     template <std::size_t i, class T, class... X> static Tensor<T> pushed(const Tensor<T>& d, const X&... x)
     {
-        if constexpr (F::pairs[i])
-            return detail::times_slope(d, slope<i>(x...));
+        return detail::times_slope(d, slope<i>(x...));
+    }
+    /// A tangent and what the second operand's adds. A real one may be a number, which is on the host.
+    template <class T, class Slope>
+    static Tensor<T> with_second(const Tensor<T>& first, const Tensor<T>& d, const Slope& slope)
+    {
+        if constexpr (F::pairs[operands - 1])
+            return first + detail::times_slope(d, slope);
+        else if constexpr (std::is_same_v<Slope, UnitSlope>)
+            return detail::plus_real(first, detail::times_slope(d, slope));
         else
-            return detail::times_slope(detail::widened(d, Site{}), slope<i>(x...));
+            return first + detail::times_slope(slope.parts(), d);
     }
 };
 

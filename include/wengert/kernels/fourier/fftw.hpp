@@ -54,8 +54,8 @@ private:
         void* const handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
         if (!handle)
             throw Error(std::string("[fft] there is no ") + file +
-                        ": install FFTW 3 (Debian: libfftw3-dev), or compile with pocketfft_hdronly.h in the "
-                        "include path");
+                        ": install FFTW 3 (Debian: libfftw3-double3 libfftw3-single3), or compile with "
+                        "pocketfft_hdronly.h in the include path");
         const auto look = [&](auto*& f, const char* name) {
             const std::string symbol = std::string(single ? "fftwf_" : "fftw_") + name;
             f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(::dlsym(handle, symbol.c_str()));
