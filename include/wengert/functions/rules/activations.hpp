@@ -60,14 +60,18 @@ template <class V> constexpr V normal_density(const V& x)
     return lit(std::numbers::inv_sqrtpi / std::numbers::sqrt2) * exp(lit(-0.5) * (x * x));
 }
 
+/// Φ(x) = erfc(−x / √2) / 2
+template <class V> V normal_cdf_by_erfc(const V& x)
+{
+    using std::erfc;
+    return V(0.5) * erfc(x * V(-std::numbers::sqrt2 / 2));
+}
+
 /// y = Φ(x), the distribution function of the normal distribution;  x̄ = ȳ φ(x)
 struct NormalCdf {
     static constexpr std::string_view name = "normal_cdf";
     template <class V> static V value(const V& x) { return normal_cdf(x); }
-    template <std::floating_point T> static T number(T x)
-    {
-        return T(0.5) * std::erfc(-x * static_cast<T>(std::numbers::sqrt2 / 2));
-    }
+    template <std::floating_point T> static T number(T x) { return normal_cdf_by_erfc(x); }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
         return g * normal_density(x);

@@ -129,7 +129,7 @@ template <detail::ActiveNumber X> X reciprocal(const X& x) { return X(1) / x; }
 /// max(x, 0); the gradient at 0 is 0.
 template <detail::ActiveNumber X> X relu(const X& x) { return x > X(0) || x != x ? x : X(0); }
 /// Φ(x), the distribution function of the normal distribution.
-template <detail::ActiveNumber X> X normal_cdf(const X& x) { return X(0.5) * erfc(x * X(-std::numbers::sqrt2 / 2)); }
+template <detail::ActiveNumber X> X normal_cdf(const X& x) { return normal_cdf_by_erfc(x); }
 /// x Φ(x).
 template <detail::ActiveNumber X> X gelu(const X& x) { return x * normal_cdf(x); }
 /// x sigmoid x.
