@@ -189,4 +189,11 @@ TEST_CASE("complex: errors say what was expected")
     CHECK_THROWS_AS(w *= numbers<double>({5, 2, 3}), wg::ShapeError);
     CHECK_THROWS_AS(w += numbers<double>({5, 2, 3}), wg::ShapeError);
     CHECK(same_bits<double>(w, z));
+    std::string where;
+    try {
+        static_cast<void>(C(0, 1) / D());
+    } catch (const wg::Error& e) {
+        where = e.what();
+    }
+    CHECK_THAT(where, contains("test_complex_frozen.cpp"));
 }

@@ -98,3 +98,58 @@ TEST_CASE("complex: backward() and leaves")
     backward(sum(real(z.detach() * z)));
     CHECK(allclose(z.grad(), conj(z.detach()), 1e-15));
 }
+
+TEST_CASE(
+    "complex: a variable that is written without being recorded stays one, and otherwise an interior value")
+{
+    using C = std::complex<double>;
+    const Z<double> start = {C(1, 2), C(3, -1)};
+    const Tensor<double> real = {2.0, 4.0};
+    const auto updates =
+        std::tuple([&](auto& z) { z += real; }, [&](auto& z) { z -= 1.0; }, [&](auto& z) { z *= C(0, 2); },
+                   [&](auto& z) { z /= real; }, [&](auto& z) { z *= start; }, [&](auto& z) { z += start; },
+                   [&](auto& z) { z /= 2.0; }, [&](auto& z) { z *= z; });
+    const auto check = [&](const auto& update) {
+        Z<double> expected = start, z = start;
+        update(expected);
+        z.requires_grad();
+        {
+            const wg::NoGrad guard;
+            update(z);
+        }
+        CHECK(allclose(z.detach(), expected, 0.0));
+        REQUIRE(z.is_leaf());
+        backward(sum(square(abs(z))));
+        CHECK(allclose(z.grad(), 2.0 * expected, 1e-14));
+
+        Z<double> leaf = start;
+        leaf.requires_grad();
+        const Z<double> before = leaf;
+        update(leaf);
+        CHECK_FALSE(leaf.is_leaf());
+        backward(sum(square(abs(leaf))));
+        CHECK(allclose(before.grad(), wg::grad([&](const Z<double>& t) {
+                           Z<double> u = t;
+                           update(u);
+                           return sum(square(abs(u)));
+                       })(start),
+                       1e-14));
+        CHECK_THROWS_WITH(leaf.grad(), contains("became an interior value by the write at"));
+    };
+    std::apply([&](const auto&... update) { (check(update), ...); }, updates);
+}
+
+TEST_CASE("complex: gradients through the updates of variables that copies share")
+{
+    using C = std::complex<double>;
+    Z<double> z = {C(1, 2), C(3, -1)};
+    z.requires_grad();
+    Z<double> copy = z;
+    {
+        const wg::NoGrad guard;
+        copy *= C(0, 1);
+    }
+    backward(sum(square(abs(z))) + sum(square(abs(copy))) * 2.0);
+    CHECK(allclose(z.grad(), 2.0 * z.detach(), 1e-15));
+    CHECK(allclose(copy.grad(), 4.0 * copy.detach(), 1e-15));
+}

@@ -88,59 +88,63 @@ void ops::update(Tensor<std::complex<T>, D>& z, Update u, const Operand<std::com
         ops::update<T>(z.parts_unchecked(), u, b.held, at);
         return;
     }
-    const Operand<std::complex<T>, D> a(z);
-    Tensor<std::complex<T>, D> y = u == Update::add        ? ops::add<T, D>(a, b, at)
-                                   : u == Update::subtract ? ops::subtract<T, D>(a, b, at)
-                                   : u == Update::multiply ? ops::multiply<T, D>(a, b, at)
-                                                           : ops::divide<T, D>(a, b, at);
+    Tensor<std::complex<T>, D> y;
+    {
+        const Operand<std::complex<T>, D> a(z);
+        y = u == Update::add        ? ops::add<T, D>(a, b, at)
+            : u == Update::subtract ? ops::subtract<T, D>(a, b, at)
+            : u == Update::multiply ? ops::multiply<T, D>(a, b, at)
+                                    : ops::divide<T, D>(a, b, at);
+    }
     if (!(y.shape() == own))
         fail<ShapeError>("update",
                          "shapes " + to_string(own) + " and " + to_string(y.shape()) +
                              ": the right side does not broadcast to the left",
                          at);
-    z = std::move(y);
+    detail::write_result("update", z.parts_unchecked().any_unchecked(),
+                         std::move(y.parts_unchecked().any_unchecked()), at);
 }
 
 // Real tensors with complex numbers: complex tensors.
-template <Differentiable T, class D, class S>
-Tensor<std::complex<T>, D> operator+(const Tensor<T, D>& x, const std::complex<S>& v)
+template <Differentiable T, class D>
+Tensor<std::complex<T>, D> operator+(const Tensor<T, D>& x, const ComplexNumber& v)
 {
-    return ops::add<T, D>(x, v, Site{});
+    return ops::add<T, D>(x, v.value, v.at);
 }
-template <Differentiable T, class D, class S>
-Tensor<std::complex<T>, D> operator+(const std::complex<S>& v, const Tensor<T, D>& x)
+template <Differentiable T, class D>
+Tensor<std::complex<T>, D> operator+(const ComplexNumber& v, const Tensor<T, D>& x)
 {
-    return ops::add<T, D>(v, x, Site{});
+    return ops::add<T, D>(v.value, x, v.at);
 }
-template <Differentiable T, class D, class S>
-Tensor<std::complex<T>, D> operator-(const Tensor<T, D>& x, const std::complex<S>& v)
+template <Differentiable T, class D>
+Tensor<std::complex<T>, D> operator-(const Tensor<T, D>& x, const ComplexNumber& v)
 {
-    return ops::subtract<T, D>(x, v, Site{});
+    return ops::subtract<T, D>(x, v.value, v.at);
 }
-template <Differentiable T, class D, class S>
-Tensor<std::complex<T>, D> operator-(const std::complex<S>& v, const Tensor<T, D>& x)
+template <Differentiable T, class D>
+Tensor<std::complex<T>, D> operator-(const ComplexNumber& v, const Tensor<T, D>& x)
 {
-    return ops::subtract<T, D>(v, x, Site{});
+    return ops::subtract<T, D>(v.value, x, v.at);
 }
-template <Differentiable T, class D, class S>
-Tensor<std::complex<T>, D> operator*(const Tensor<T, D>& x, const std::complex<S>& v)
+template <Differentiable T, class D>
+Tensor<std::complex<T>, D> operator*(const Tensor<T, D>& x, const ComplexNumber& v)
 {
-    return ops::multiply<T, D>(x, v, Site{});
+    return ops::multiply<T, D>(x, v.value, v.at);
 }
-template <Differentiable T, class D, class S>
-Tensor<std::complex<T>, D> operator*(const std::complex<S>& v, const Tensor<T, D>& x)
+template <Differentiable T, class D>
+Tensor<std::complex<T>, D> operator*(const ComplexNumber& v, const Tensor<T, D>& x)
 {
-    return ops::multiply<T, D>(v, x, Site{});
+    return ops::multiply<T, D>(v.value, x, v.at);
 }
-template <Differentiable T, class D, class S>
-Tensor<std::complex<T>, D> operator/(const Tensor<T, D>& x, const std::complex<S>& v)
+template <Differentiable T, class D>
+Tensor<std::complex<T>, D> operator/(const Tensor<T, D>& x, const ComplexNumber& v)
 {
-    return ops::divide<T, D>(x, v, Site{});
+    return ops::divide<T, D>(x, v.value, v.at);
 }
-template <Differentiable T, class D, class S>
-Tensor<std::complex<T>, D> operator/(const std::complex<S>& v, const Tensor<T, D>& x)
+template <Differentiable T, class D>
+Tensor<std::complex<T>, D> operator/(const ComplexNumber& v, const Tensor<T, D>& x)
 {
-    return ops::divide<T, D>(v, x, Site{});
+    return ops::divide<T, D>(v.value, x, v.at);
 }
 
 // clang-format off

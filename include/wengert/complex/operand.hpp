@@ -88,6 +88,16 @@ public:
     bool literal = false;  ///< a number, on the host: as parts it goes where new tensors go
 };
 
+/// A complex number beside a real tensor, and where it was written.
+struct ComplexNumber {
+    template <class S>
+    ComplexNumber(const std::complex<S>& v, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : value(v), at{file, line}
+    {}
+    std::complex<double> value;
+    Site at;
+};
+
 namespace ops {
 // clang-format off
 template <class T, class D> Tensor<std::complex<T>, D> add(const Operand<std::complex<T>, D>& a, const Operand<std::complex<T>, D>& b, const Site&);

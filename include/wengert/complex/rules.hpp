@@ -13,7 +13,9 @@
 
 namespace wengert {
 
-/// y = |a| with the sign of b, that of a zero included.
+namespace rules {
+
+/// y = |a| with the sign of b, that of a zero included. Rules read its value alone: the slope is 0.
 struct WithSign {
     static constexpr std::string_view name = "copysign";
     template <class V> static V value(const V& a, const V& b) { return copysign(a, b); }
@@ -22,8 +24,6 @@ template <class T> Tensor<T> copysign(const Tensor<T>& a, const Tensor<T>& b)
 {
     return apply_elementwise<WithSign, T>(Site{}, a, b);
 }
-
-namespace rules {
 
 struct Multiply {
     static constexpr std::string_view name = "complex_multiply";

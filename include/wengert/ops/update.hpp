@@ -28,6 +28,9 @@ Ref<Node> node_kept(const AnyTensor& x, const Site& at);
 /// x takes its new value. A variable that was written while recording is an interior value from here on.
 void commit_write(AnyTensor& x, AnyTensor result, Ref<Node> kept) noexcept;
 
+/// x takes what several operations made of it. A variable stays one where they were not recorded.
+void write_result(std::string_view primitive, AnyTensor& x, AnyTensor result, const Site& at);
+
 /// x's elements become p(x, y) where they are.
 void compute_in_place(const Primitive& p, Block& x, const Block& y);
 

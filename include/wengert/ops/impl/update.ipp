@@ -54,6 +54,13 @@ WENGERT_INLINE void commit_write(AnyTensor& x, AnyTensor result, Ref<Node> kept)
     x = std::move(result);
 }
 
+WENGERT_INLINE void write_result(std::string_view primitive, AnyTensor& x, AnyTensor result, const Site& at)
+{
+    refuse_writer(primitive, x, at);
+    Ref<Node> kept = result.node ? Ref<Node>() : node_kept(x, at);
+    commit_write(x, std::move(result), std::move(kept));
+}
+
 WENGERT_INLINE void compute_in_place(const Primitive& p, Block& x, const Block& y)
 {
     if (x.access.device | y.access.device) [[unlikely]]
