@@ -33,7 +33,7 @@ template <class T, class D> Tensor<T, D> on_the_right(const Tensor<T, D>& b, con
     shape.push_back(2 * b.shape()[b.dimension() - 2]);
     return reshape(rows, shape, at);
 }
-inline void demand_axes(const Shape& a, const Shape& b, const Site& at)
+inline void demand_inner_extents(const Shape& a, const Shape& b, const Site& at)
 {
     const bool ranks = !a.empty() && !b.empty();
     if (!ranks || a.back() != b[b.size() == 1 ? 0 : b.size() - 2])
@@ -52,7 +52,7 @@ Tensor<std::complex<T>, D> matmul(const Tensor<std::complex<T>, D>& a,
                                   const std::type_identity_t<Tensor<std::complex<T>, D>>& b,
                                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    detail::demand_axes(a.shape("matmul", at), b.shape("matmul", at), at);
+    detail::demand_inner_extents(a.shape("matmul", at), b.shape("matmul", at), at);
     const bool vector = b.dimension() == 1;
     const Tensor<T, D> right = detail::on_the_right(vector ? expand_dims(b.parts(), 1, at) : b.parts(), at);
     const Tensor<T, D> y = matmul(reshape(a.parts(), detail::merged(a.parts().shape()), at), right, at);
@@ -62,7 +62,7 @@ template <class T, class D>
 Tensor<std::complex<T>, D> matmul(const Tensor<T, D>& a, const Tensor<std::complex<T>, D>& b,
                                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    detail::demand_axes(a.shape("matmul", at), b.shape("matmul", at), at);
+    detail::demand_inner_extents(a.shape("matmul", at), b.shape("matmul", at), at);
     const bool vector = b.dimension() == 1;
     const Tensor<T, D> right = vector ? b.parts() : reshape(b.parts(), detail::merged(b.parts().shape()), at);
     const Tensor<T, D> y = matmul(a, right, at);

@@ -31,6 +31,33 @@ inline Shape along_shape(std::string_view primitive, const Shape& x, const Shape
     return broadcast_shapes(primitive, around, indices, at);
 }
 
+/// Positions of operand 0, and those of the segments that operand 1 names for its first axis.
+struct SegmentPositions {
+    Positions from, to;
+    Shape result;
+    SegmentPositions(Index& p, std::int64_t segments) : from(p.axes_of(0)), to(from), result(p.shape(0))
+    {
+        Positions id;
+        id.push_back(from[0]);
+        to[0] = p.element(1, id);
+        result[0] = segments;
+    }
+};
+
+/// Throws ShapeError where ids are not one for each element of x's first axis.
+inline void demand_segments(std::string_view primitive, const Shape& x, const Shape& ids,
+                            std::int64_t segments, const Site& at)
+{
+    if (x.size() == 0 || ids.size() != 1 || ids[0] != x[0] || segments < 0)
+        fail<ShapeError>(primitive,
+                         "shape " + to_string(x) + " with ids of shape " + to_string(ids) + " for " +
+                             std::to_string(segments) + " segments",
+                         at);
+    Shape to = x;
+    to[0] = segments;
+    check_shape(primitive, to, at);
+}
+
 }  // namespace detail
 
 /// y[…, j, …] = x[…, i[…, j, …], …] along an axis
@@ -103,16 +130,10 @@ struct SegmentSum {
     std::int64_t segments;
     void describe(Index& p) const
     {
-        const Positions i = p.axes_of(0);
-        Positions to = i;
-        Shape result = p.shape(0);
-        result[0] = segments;
-        Positions id;
-        id.push_back(i[0]);
-        to[0] = p.element(1, id);
-        p.write(to, result);
+        const detail::SegmentPositions i(p, segments);
+        p.write(i.to, i.result);
         p.adding();
-        p.read(0, i);
+        p.read(0, i.from);
     }
     std::string parameters() const { return "segments=" + std::to_string(segments); }
 };
@@ -160,15 +181,8 @@ template <class T, class D>
 Tensor<T, D> segment_sum(const Tensor<T, D>& x, const std::type_identity_t<Tensor<std::int64_t, D>>& ids,
                          std::int64_t segments, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const Shape &from = x.shape("segment_sum", at), &of = ids.shape("segment_sum", at);
-    if (from.size() == 0 || of.size() != 1 || of[0] != from[0] || segments < 0)
-        fail<ShapeError>("segment_sum",
-                         "shape " + to_string(from) + " with ids of shape " + to_string(of) + " for " +
-                             std::to_string(segments) + " segments",
-                         at);
-    Shape to = from;
-    to[0] = segments;
-    check_shape("segment_sum", to, at);
+    detail::demand_segments("segment_sum", x.shape("segment_sum", at), ids.shape("segment_sum", at), segments,
+                            at);
     return apply<SegmentSum, T>(SegmentSum{segments}, at, x, ids);
 }
 

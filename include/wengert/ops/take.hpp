@@ -29,6 +29,18 @@ inline Shape taken_shape(const Shape& x, const Shape& indices, std::size_t axis)
     return out;
 }
 
+/// Throws ShapeError where updates have not the shape of take(x, indices, axis).
+inline void demand_updates(std::string_view primitive, const Shape& x, const Shape& indices,
+                           const Shape& updates, std::size_t axis, const Site& at)
+{
+    const Shape wanted = taken_shape(x, indices, axis);
+    if (!(updates == wanted))
+        fail<ShapeError>(primitive,
+                         "updates of shape " + to_string(updates) + " where shape " + to_string(x) +
+                             " and indices of shape " + to_string(indices) + " need " + to_string(wanted),
+                         at);
+}
+
 /// Where the elements of a taken array stand in it and in the array that they are taken from.
 struct TakenPositions {
     Positions taken, whole;
@@ -229,13 +241,8 @@ Tensor<T, D> scatter_add(const Tensor<T, D>& x, const std::type_identity_t<Tenso
                          Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("scatter_add", axis, x.shape("scatter_add", at), at);
-    const Shape wanted = detail::taken_shape(x.shape(), indices.shape(), k);
-    if (!(updates.shape("scatter_add", at) == wanted))
-        fail<ShapeError>("scatter_add",
-                         "updates of shape " + to_string(updates.shape()) + " where shape " +
-                             to_string(x.shape()) + " and indices of shape " + to_string(indices.shape()) +
-                             " need " + to_string(wanted),
-                         at);
+    detail::demand_updates("scatter_add", x.shape(), indices.shape("scatter_add", at),
+                           updates.shape("scatter_add", at), k, at);
     return apply<ScatterAdd, T>(ScatterAdd{k}, at, x, indices, updates);
 }
 

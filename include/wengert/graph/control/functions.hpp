@@ -38,15 +38,16 @@ auto scan_slices(Call call, State state, const Xs& xs, std::int64_t steps, const
     return scan_eagerly<Y>(call, std::move(state), xs, steps, at);
 }
 
-/// Complex numbers of rank 0 have no axis to be sliced along, though their parts have one.
-template <class Xs> void demand_axes(const Xs& xs, const Site& at)
+/// As trees' arrays show them: complex tensors without the axis of their parts.
+template <class Xs> std::vector<Shape> shapes_of(const Xs& xs)
 {
+    std::vector<Shape> shapes;
     tree::for_each_array(
         [&](const auto& x) {
-            if (x.defined() && x.shape().empty())
-                fail<ShapeError>("scan", "xs are sliced along axis 0, but one of them has shape ()", at);
+            if (x.defined()) shapes.push_back(x.shape());
         },
         xs);
+    return shapes;
 }
 
 /// Over slices of xs, or for as many steps.
@@ -62,9 +63,8 @@ auto scan_over(Call call, const State& state, const Xs& xs, const ScanOptions& o
         static_assert(tree::contains_leaf<Argument<Xs>>,
                       "wengert: scan: xs hold no tensors; give a number of steps instead");
         const Argument<Xs>& slices = argument(xs);
-        demand_axes(slices, at);
         return scan_slices<bounded>(std::move(call), Argument<State>(argument(state)), slices,
-                                    steps_of(leaves_of(slices), at), options, at);
+                                    steps_of(shapes_of(slices), at), options, at);
     }
 }
 

@@ -56,8 +56,8 @@ template <class F> Recorder* current_trace()
 void know_control() noexcept;
 inline const ControlTracing& traced_control() { return *control_tracing.load(std::memory_order_relaxed); }
 
-/// The step that every leaf of xs can be sliced for. Throws ShapeError for a leaf of rank 0 and for different extents.
-std::int64_t steps_of(const std::vector<AnyTensor>& xs, const Site& at);
+/// The steps that arrays of these shapes can be sliced for. Throws ShapeError for rank 0 and for different extents.
+std::int64_t steps_of(const std::vector<Shape>& xs, const Site& at);
 /// Slices of xs at step 0, or zeros where there is none.
 std::vector<AnyTensor> example_slices(const std::vector<AnyTensor>& xs);
 

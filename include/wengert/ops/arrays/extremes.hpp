@@ -83,15 +83,10 @@ template <bool largest> struct SegmentExtremum {
     void describe(Index& p) const
     {
         constexpr double inf = std::numeric_limits<double>::infinity();
-        const Positions i = p.axes_of(0);
-        Positions to = i, id;
-        Shape result = p.shape(0);
-        result[0] = segments;
-        id.push_back(i[0]);
-        to[0] = p.element(1, id);
-        p.write(to, result, largest ? -inf : inf);
+        const detail::SegmentPositions i(p, segments);
+        p.write(i.to, i.result, largest ? -inf : inf);
         p.combining(largest ? Combine::maximum : Combine::minimum);
-        p.read(0, i);
+        p.read(0, i.from);
     }
     template <class T> Tensor<T> shares(const Tensor<T>& x, const Indices& ids, const Tensor<T>& y) const
     {
@@ -122,37 +117,16 @@ Tensor<T, D> scattered(const Tensor<T, D>& x, const Tensor<std::int64_t, D>& ind
 {
     constexpr std::string_view name = ScatterExtremum<largest>::name;
     const std::size_t k = normalize_axis(name, axis, x.shape(name, at), at);
-    const Shape wanted = taken_shape(x.shape(), indices.shape(name, at), k);
-    if (!(updates.shape(name, at) == wanted))
-        fail<ShapeError>(name,
-                         "updates of shape " + to_string(updates.shape()) + " where shape " +
-                             to_string(x.shape()) + " and indices of shape " + to_string(indices.shape()) +
-                             " need " + to_string(wanted),
-                         at);
+    demand_updates(name, x.shape(), indices.shape(name, at), updates.shape(name, at), k, at);
     return apply<ScatterExtremum<largest>, T>({k}, at, x, indices, updates);
-}
-
-/// Throws ShapeError where ids are not one for each element of x's first axis.
-template <class T, class D>
-void demand_segments(std::string_view name, const Tensor<T, D>& x, const Tensor<std::int64_t, D>& ids,
-                     std::int64_t segments, const Site& at)
-{
-    const Shape &from = x.shape(name, at), &of = ids.shape(name, at);
-    if (from.size() == 0 || of.size() != 1 || of[0] != from[0] || segments < 0)
-        fail<ShapeError>(name,
-                         "shape " + to_string(from) + " with ids of shape " + to_string(of) + " for " +
-                             std::to_string(segments) + " segments",
-                         at);
-    Shape to = from;
-    to[0] = segments;
-    check_shape(name, to, at);
 }
 
 template <bool largest, class T, class D>
 Tensor<T, D> segment_extremum(const Tensor<T, D>& x, const Tensor<std::int64_t, D>& ids,
                               std::int64_t segments, const Site& at)
 {
-    demand_segments(SegmentExtremum<largest>::name, x, ids, segments, at);
+    constexpr std::string_view name = SegmentExtremum<largest>::name;
+    demand_segments(name, x.shape(name, at), ids.shape(name, at), segments, at);
     return apply<SegmentExtremum<largest>, T>({segments}, at, x, ids);
 }
 
@@ -203,7 +177,8 @@ template <Differentiable T, class D>
 Tensor<T, D> segment_mean(const Tensor<T, D>& x, const std::type_identity_t<Tensor<std::int64_t, D>>& ids,
                           std::int64_t segments, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    detail::demand_segments("segment_mean", x, ids, segments, at);
+    detail::demand_segments("segment_mean", x.shape("segment_mean", at), ids.shape("segment_mean", at),
+                            segments, at);
     const ComposedAt line(at);
     const Tensor<T, D> n = cast<T>(segment_sum(ones_like(ids), ids, segments, at), at);
     Shape around = Shape::filled(x.dimension());

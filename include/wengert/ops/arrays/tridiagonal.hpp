@@ -8,6 +8,7 @@
 #include "../scans.hpp"
 #include "../shape.hpp"
 #include "../sum.hpp"
+#include "../take.hpp"
 
 namespace wengert {
 

@@ -7,19 +7,20 @@
 
 namespace wengert::detail {
 
-WENGERT_INLINE std::int64_t steps_of(const std::vector<AnyTensor>& xs, const Site& at)
+WENGERT_INLINE std::int64_t steps_of(const std::vector<Shape>& xs, const Site& at)
 {
-    for (const AnyTensor& x : xs) {
-        const Shape &shape = x.value->shape, &first = xs.front().value->shape;
+    if (xs.empty())
+        fail<ShapeError>("scan", "xs hold no tensors that are not empty; give a number of steps instead", at);
+    for (const Shape& shape : xs) {
         if (shape.size() == 0)
             fail<ShapeError>("scan", "xs are sliced along axis 0, but one of them has shape ()", at);
-        if (shape[0] != first[0])
+        if (shape[0] != xs.front()[0])
             fail<ShapeError>("scan",
-                             "xs are sliced along axis 0, but their shapes " + to_string(first) + " and " +
-                                 to_string(shape) + " differ there",
+                             "xs are sliced along axis 0, but their shapes " + to_string(xs.front()) +
+                                 " and " + to_string(shape) + " differ there",
                              at);
     }
-    return xs.front().value->shape[0];
+    return xs.front()[0];
 }
 
 WENGERT_INLINE void check_same_shapes(std::string_view primitive, const char* what,
