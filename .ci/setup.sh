@@ -4,8 +4,8 @@
 set -euo pipefail
 level=${1:---all}
 
-demo=(g++ cmake ninja-build libxtensor-dev libxsimd-dev libopenblas-dev liblapacke-dev libfftw3-double3 gnuplot-nox)
-test=(libfftw3-single3 catch2 libbenchmark-dev libtbb-dev libeigen3-dev libboost-dev gdb python3 git graphviz)
+demo=(g++ cmake ninja-build libxtensor-dev libxsimd-dev libopenblas-dev liblapacke-dev gnuplot-nox)
+test=(libfftw3-double3 libfftw3-single3 catch2 libbenchmark-dev libtbb-dev libeigen3-dev libboost-dev gdb python3 git graphviz)
 ci=(clang-16 clang-format-16 libclang-rt-16-dev libopenmpi-dev openmpi-bin)
 case $level in
     --demo) wanted=("${demo[@]}") ;;

@@ -421,7 +421,7 @@ def umbrella(front):
     return seen
 
 
-FRONTS = ("wengert.hpp", "arrays.hpp", "special.hpp", "linalg.hpp", "complex.hpp", "fft.hpp", "implicit.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
+FRONTS = ("wengert.hpp", "arrays.hpp", "special.hpp", "linalg.hpp", "complex.hpp", "complex_linalg.hpp", "fft.hpp", "implicit.hpp", "scalar.hpp", "cuda.hpp", "eigen.hpp")
 ELSEWHERE = {"from_dlpack": "io/dlpack.hpp", "to_dlpack": "io/dlpack.hpp", "cuda": "cuda.hpp"}  # what several headers declare
 
 

@@ -1,6 +1,6 @@
 // Complex systems and eigenvalues of general matrices: values, derivatives to the second order, graphs; what has no derivative.
 #include <wengert/linalg.hpp>
-#include <wengert/linalg/eig.hpp>
+#include <wengert/complex_linalg.hpp>
 #include <wengert/wengert.hpp>
 
 #include "catch.hpp"

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
@@ -362,6 +363,14 @@ TEST_CASE("no more free buffers are kept than keep() says", "[memory]")
     memory::keep(1 << 10);
     CHECK(memory::stats().pooled_bytes < 100000);
     memory::keep(std::int64_t{4} << 30);
+    // A thread that takes over the state of one that has ended knows nothing of what that one said.
+    std::thread([] { memory::keep(0); }).join();
+    std::int64_t pooled = 0;
+    std::thread([&] {
+        static_cast<void>(sum(ones<double>({100000})).item());
+        pooled = memory::stats().pooled_bytes;
+    }).join();
+    CHECK(pooled > 100000);
 }
 
 TEST_CASE("the cells of a tape are counted, and trim gives them to the system", "[memory]")

@@ -128,6 +128,7 @@ struct ThreadEnd {
         }
         drain_returned(*state);
         state->pool.trim();
+        state->pool.keep(memory::Pool::kept_at_first);  // what the next thread finds
         state->blocks.trim();
         state->nodes.trim();
         this_thread = nullptr;

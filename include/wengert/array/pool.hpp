@@ -110,6 +110,7 @@ public:
     }
 
     Stats& stats() noexcept { return stats_; }
+    static constexpr std::int64_t kept_at_first = std::int64_t{4} << 30;
     /// The most that lies free for reuse: beyond it buffers go back to the system.
     void keep(std::int64_t bytes) noexcept
     {
@@ -158,7 +159,7 @@ private:
 
     Free* free_[classes] = {};
     Stats stats_;
-    std::int64_t limit_ = std::int64_t{4} << 30;
+    std::int64_t limit_ = kept_at_first;
 };
 
 /// Free cells of one size: headers and nodes come and go once an operation, so they get the shortest path.

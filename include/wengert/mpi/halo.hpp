@@ -113,6 +113,7 @@ struct Swap {
             }
             const Received in = receive(call, from, tag, dtype_of<T>(), place);
             check_shape(call, in, half, from);
+            if (in.elements.get() != place.get()) copy_elements(*in.elements, *place);
             return in.envelope.variables != 0;
         };
         varies = variables;
