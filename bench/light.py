@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Is the library as light as it was? User seconds of compiling a few programs at -O2, as multiples of those of xtensor/xarray.hpp alone,
-which is compiled in turn with them; the least of five, of two where one takes ten times as long as quick ones do. Then what
-wengert::compiled takes to build, and its size.
+which is compiled in turn with them; the least of five. Where one takes ten times as long as quick ones do, once, and twice to
+record. Then what wengert::compiled takes to build, and its size.
 
     bench/light.py [ROW…]           beside bench/light_targets.json: what is more than 10 % over its target and over what is recorded
                                     there fails. A row is done early where it is no worse than recorded, and tried three
@@ -89,7 +89,8 @@ class Turns:
         """(times, MB, seconds) of each checkout, the last of which is held against the rows."""
         mine = self.programs[-1]
         self.turn()
-        for _ in range(1 if self.times(mine) > DEAR else 4):
+        dear = self.times(mine) > DEAR
+        for _ in range(int(all_turns) if dear else 4):
             if not all_turns and all(r.of(self.times(mine), mine.memory) <= r.known() for r in rows):
                 break
             self.turn()

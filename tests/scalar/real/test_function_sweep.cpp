@@ -1,6 +1,6 @@
 // Every function that a Real has, over its domain and its edges: <cmath>, Real, and a kernel eagerly, in tiles, in native code and as
 // an emitted header. The executors of a kernel have the same bits; Real has those of <cmath>; between the two are the units in the last
-// place of `bounds`, which `test_scalar "[.table]"` prints with what was measured (docs/scalars.md).
+// place of `bounds`, which `test_scalar_installation "[.table]"` prints with what was measured (docs/scalars.md).
 #include "catch.hpp"
 
 #include "graph/c/emit_programs.hpp"
@@ -60,7 +60,7 @@ constexpr Bound bounds[] = {
     {"fmod", 0, 0, "exact"},
     {"remainder", 0, 0, "exact"},
     {"beta", 10, 10,
-     "of e^(ln Γ(x) + ln Γ(y) − ln Γ(x + y)): times the largest of these terms, as <cmath> has it"},
+     "times the largest of ln Γ(x), ln Γ(y) and ln Γ(x + y): `<cmath>` takes e to their sum"},
     {"digamma", 32, 32, "of ψ's terms, which cancel next to its zeros"},
     {"polygamma(1)", 32, 32, "Real's sums as many powers"},
     {"polygamma(3)", 32, 32, "Real's sums as many powers"},
