@@ -5,7 +5,8 @@ record. Then what wengert::compiled takes to build, and its size.
 
     bench/light.py [ROW…]           beside bench/light_targets.json: what is more than 10 % over its target and over what is recorded
                                     there fails. A row is done early where it is no worse than recorded, and tried three
-                                    times more before it fails. What .ci/run runs: four minutes
+                                    times more before it fails. What .ci/run runs: four minutes. --night: the rows that take
+                                    a minute each, which are left out otherwise
     bench/light.py --record [ROW…]  all repeats; where a row is better than what is recorded (--anyway: or not), it is that from now on;
                                     and the tables of README.md and docs/performance.md, if no rows are named
     bench/light.py --beside FOLDER  the same rows of another checkout, too, in turn with this one's; nothing is checked
@@ -53,6 +54,7 @@ class Row:
     target: float
     recorded: float      # None: nothing yet, nothing fails
     unit: str = "times"  # as xtensor/xarray.hpp, or MB
+    night: bool = False  # takes a minute or more: measured by name, at night and to record
 
     def name(self):
         return f"{self.program}, {self.mode}" + (", peak MB" if self.unit == "MB" and self.mode in WITH else "")
@@ -124,9 +126,12 @@ def library_of(checkout, compiler):
     return seconds / min(alone.seconds), size, seconds, memory
 
 
-def read_rows(wanted):
+def read_rows(wanted, at_night):
+    """Rows by parts of their names; else all that are measured by day, or at night, or both where that is None."""
     rows = [Row(**row) for row in json.loads(TARGETS.read_text())["rows"]]
-    return [row for row in rows if not wanted or any(part in row.name() for part in wanted)]
+    if wanted:
+        return [row for row in rows if any(part in row.name() for part in wanted)]
+    return [row for row in rows if at_night in (None, row.night)]
 
 
 def write_rows(rows):
@@ -184,9 +189,11 @@ def main():
     parser.add_argument("rows", nargs="*")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--anyway", action="store_true")
+    parser.add_argument("--night", action="store_true")
     parser.add_argument("--beside")
     args = parser.parse_args()
-    compiler, rows = os.environ.get("CXX", "g++"), read_rows(args.rows)
+    compiler = os.environ.get("CXX", "g++")
+    rows = read_rows(args.rows, None if args.record or args.beside else args.night)
     if not rows:
         sys.exit(f"light: no row is named {' or '.join(args.rows)}")
     checkouts = [*([args.beside] if args.beside else []), str(ROOT)]

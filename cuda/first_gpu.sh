@@ -56,7 +56,7 @@ json() { tr -cd '\t\n\040-\176' | awk 'BEGIN { printf "\"" } { gsub(/\\/, "\\\\"
 of_files() { local names=("$@"); (IFS=,; echo "${names[*]/%/]}" | sed 's/\(^\|,\)/\1[#test_cuda_/g'); }
 
 compile() {
-    cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DWENGERT_TESTS_TOGETHER=1 -DWENGERT_BUILD_BENCH=OFF \
+    cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DWENGERT_TESTS_TOGETHER=1 -DWENGERT_BUILD_BENCH=OFF -DWENGERT_MEASURED_DEVICE=ON \
         -DWENGERT_BUILD_EXAMPLES=OFF ${deps:+-DCMAKE_PREFIX_PATH="$deps"} ${launcher:+-DCMAKE_CXX_COMPILER_LAUNCHER="$launcher"} --log-level=WARNING &&
         cmake --build "$build" -j "$jobs" --target test_cuda wengert_device fake_cuda fake_cuda_driver fake_cuda_no_blas \
             "$([ -n "$fake" ] && echo test_cuda_ahead || echo test_cuda_ahead_gpu)"

@@ -39,6 +39,9 @@ foreach(run IN ITEMS backwards random:1 random:2)
     add_test(NAME cuda.${name} COMMAND test_cuda "~[once]")
     wengert_on_fake(cuda.${name} fake_cuda WENGERT_FAKE_CUDA_ORDER=${run} WENGERT_FAKE_CUDA_VERSION=13000 WENGERT_FAKE_CUDA_DEVICES=2)
 endforeach()
+foreach(run IN ITEMS 1 2)
+    set_property(TEST cuda.random_${run} APPEND PROPERTY LABELS night)
+endforeach()
 # The oldest driver that has conditional nodes; cuda.test_cuda_conditions runs on one that has none.
 add_test(NAME cuda.conditions COMMAND test_cuda "-#" ${catch_strict} "[#test_cuda_conditions]")
 wengert_on_fake(cuda.conditions fake_cuda WENGERT_FAKE_CUDA_VERSION=12040)
@@ -60,26 +63,22 @@ if(TARGET wengert::cuda_kernels)
     target_link_libraries(test_cuda_ahead_gpu PRIVATE wengert_test_main listed_primitives wengert::cuda_kernels)
 endif()
 
-# The driver, its cuBLAS and all kernels under the sanitizers, in three orders: what is between streams, and with
-# WENGERT_SANITIZED_CUDA all. The programs are as they are: made with sanitizers they take an hour to compile, and they run under them
-# elsewhere. One after another, since each finds the kernels of the one before.
+# With WENGERT_SANITIZED_CUDA, at night: the driver, its cuBLAS and all kernels under the sanitizers, in three orders. The programs are
+# as they are: made with sanitizers they take an hour to compile, and they run under them elsewhere. One after another, since
+# each finds the kernels of the one before.
 set(sanitized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
 target_compile_options(fake_cuda_sanitized PRIVATE ${sanitized})
 target_link_options(fake_cuda_sanitized PRIVATE ${sanitized})
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+if(WENGERT_SANITIZED_CUDA AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     list(JOIN sanitized " " sanitized)
     foreach(library IN ITEMS asan ubsan)
         execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib${library}.so OUTPUT_VARIABLE file OUTPUT_STRIP_TRAILING_WHITESPACE)
         string(APPEND sanitizers "${file} ")
     endforeach()
-    set(of_these "[#test_cuda_streams],[#test_cuda_interop],[#test_cuda_user_kernels]")
-    if(WENGERT_SANITIZED_CUDA)
-        set(of_these "")
-    endif()
     add_dependencies(test_cuda fake_cuda_sanitized)
     foreach(run IN ITEMS forwards backwards random:3)
         string(REPLACE ":" "_" name ${run})
-        add_test(NAME cuda.sanitized.${name} COMMAND test_cuda "-#" ${of_these})
+        add_test(NAME cuda.sanitized.${name} COMMAND test_cuda)
         wengert_on_fake(cuda.sanitized.${name} fake_cuda_sanitized WENGERT_FAKE_CUDA_ORDER=${run} WENGERT_FAKE_CUDA_DEVICES=2
             "WENGERT_FAKE_CUDA_FLAGS=${sanitized}" "LD_PRELOAD=${sanitizers}"
             ASAN_OPTIONS=detect_leaks=0:handle_segv=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1)
@@ -91,7 +90,10 @@ endif()
 
 # What work on a device asks the driver for, held as counts (cuda/device_bench.py); on a GPU the same program measures.
 add_executable(wengert_device ${PROJECT_SOURCE_DIR}/cuda/device_bench.cpp)
-target_compile_options(wengert_device PRIVATE -O2)
+option(WENGERT_MEASURED_DEVICE "The device's bench is optimized: cuda/first_gpu.sh measures with it, a test counts calls" OFF)
+if(WENGERT_MEASURED_DEVICE)
+    target_compile_options(wengert_device PRIVATE -O2)
+endif()
 target_include_directories(wengert_device PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(wengert_device PRIVATE wengert::compiled)
 add_dependencies(wengert_device fake_cuda)

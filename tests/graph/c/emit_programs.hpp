@@ -69,7 +69,8 @@ inline void run_compiler(const std::vector<std::string>& command, const std::str
 /// All of them in one shared object, each behind `int call_name(void** pointers)`. C is compiled for its warnings; `briefly`, those
 /// that need no optimizer.
 inline std::shared_ptr<detail::SharedObject> compiled(const std::vector<Program>& programs,
-                                                      const std::string& folder, bool briefly)
+                                                      const std::string& folder, bool briefly,
+                                                      const char* level = "-O1")
 {
     std::ofstream source(folder + "/all.cpp");
     for (const Program& p : programs) {
@@ -93,7 +94,7 @@ inline std::shared_ptr<detail::SharedObject> compiled(const std::vector<Program>
                          folder);
     }
     source.close();
-    run_compiler({detail::find_program("g++"), "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror",
+    run_compiler({detail::find_program("g++"), "-std=c++17", level, "-Wall", "-Wextra", "-Werror",
                   "-pedantic", "-shared", "-fPIC", folder + "/all.cpp", "-o", folder + "/all.so",
                   "-lopenblas"},
                  folder);
@@ -142,12 +143,12 @@ struct Compiled {
     detail::TemporaryFolder folder;
     std::shared_ptr<detail::SharedObject> object;
 
-    explicit Compiled(const std::vector<Program>& list, bool briefly = false)
+    explicit Compiled(const std::vector<Program>& list, bool briefly = false, const char* level = "-O1")
     {
         if (detail::find_program("g++").empty() || detail::find_program("gcc").empty()) return;
         for (const Program& p : list) folder.file((p.name + ".h").c_str());
         for (const char* f : {"all.cpp", "all.so", "log", "c.o"}) folder.file(f);
-        object = compiled(list, folder.path(), briefly);
+        object = compiled(list, folder.path(), briefly, level);
     }
     /// What the function returns for these inputs, and what it has written.
     int operator()(const Program& p, const std::vector<Ref<Block>>& inputs,
