@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Is the library as light as it was? User seconds of compiling a few programs at -O2, as multiples of those of xtensor/xarray.hpp alone,
-which is compiled in turn with them; the least of five. Where one takes ten times as long as quick ones do, once, and twice to
-record. Then what wengert::compiled takes to build, and its size.
+which is compiled in turn with them; the least of five. What takes more than ten times as long as that is compiled once, and
+twice to record. Then what wengert::compiled takes to build, and its size.
 
     bench/light.py [ROW…]           beside bench/light_targets.json: what is more than 10 % over its target and over what is recorded
                                     there fails. A row is done early where it is no worse than recorded, and tried three

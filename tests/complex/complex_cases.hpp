@@ -25,6 +25,12 @@ template <class T> Z<T> numbers(const Shape& shape, std::uint64_t seed = 1)
     return complex(re, im);
 }
 
+/// One step of loops.
+inline Z<double> step(const Z<double>& z)
+{
+    return exp(z * std::complex<double>(0.1, 0.3)) / (z + 2.0) + conj(z) * 0.2;
+}
+
 template <class T> struct Case {
     std::string name;
     Function<T> f;

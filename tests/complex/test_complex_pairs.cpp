@@ -14,7 +14,6 @@ using C = std::complex<double>;
 using D = Tensor<double>;
 using Zd = Z<double>;
 
-Zd step(const Zd& z) { return exp(z * C(0.1, 0.3)) / (z + 2.0) + conj(z) * 0.2; }
 D loss_of(const Zd& z) { return sum(abs(step(step(z)))); }
 
 }  // namespace

@@ -5,9 +5,10 @@ header includes, which bring in the rest.
 
 What many headers include before anything else is precompiled for them: their own text comes behind it in any case.
 
-With --changed, for users of the built library, those that no header includes; and only those of which a commit may have changed the answer: whose text differs from the base's, or which reach
-fewer headers than they did there, so that what one of those had brought along may be missing. The base is --base or $BASE;
-else where this branch left origin/main; else the newest tag before HEAD; else ten commits ago."""
+With --changed only those of which a commit may have changed the answer: whose text differs from the base's, or which reach
+fewer headers than they did there, so that what one of those had brought along may be missing. As users of the built library
+do, it compiles those of them that no other of them includes. The base is --base or $BASE; else where this branch left
+origin/main; else the newest tag before HEAD; else ten commits ago."""
 import argparse
 import collections
 import concurrent.futures
@@ -209,9 +210,9 @@ def main():
     skipped = without_optional(compilers[0].split()[-1], here)
     headers = [h for h in headers if h not in skipped]
     work = [(compilers[0], h, ()) for h in headers]
-    declared = not_included(headers) if args.changed else headers  # the others at night
-    work += [(compilers[0], h, ("-DWENGERT_COMPILED",)) for h in declared if h.endswith(".hpp")]
-    work += [(c, h, ()) for c in compilers[1:] for h in not_included(headers)]
+    outer = not_included(headers)
+    work += [(compilers[0], h, ("-DWENGERT_COMPILED",)) for h in (outer if args.changed else headers) if h.endswith(".hpp")]
+    work += [(c, h, ()) for c in compilers[1:] for h in outer]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool, tempfile.TemporaryDirectory() as folder:
         first = {}  # by compiler, prefix and definitions

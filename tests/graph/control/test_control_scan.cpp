@@ -178,3 +178,11 @@ TEST_CASE("stop_gradient in a body stops gradients")
     check_traced(f, D{0.5, 1.5}, D{2.0, 3.0});
     check_close(grad<0, 1>(f), D{0.5, 1.5}, D{2.0, 3.0});
 }
+
+TEST_CASE("scan over slices of no tensors is refused")
+{
+    const auto body = [](const D& s, const std::vector<D>&) { return std::pair(s, std::tuple<>()); };
+    CHECK_THROWS_WITH(scan(body, D(1.0), std::vector<D>()),
+                      contains("[scan] xs hold no tensors") && contains("test_control_scan.cpp"));
+    CHECK_THROWS_WITH(scan(body, D(1.0), std::vector<D>(2)), contains("[scan] xs hold no tensors"));
+}
