@@ -92,7 +92,7 @@ class Turns:
         mine = self.programs[-1]
         self.turn()
         dear = self.times(mine) > DEAR
-        for _ in range(int(all_turns) if dear else 4):
+        for _ in range(int(bool(all_turns)) if dear else 4):
             if not all_turns and all(r.of(self.times(mine), mine.memory) <= r.known() for r in rows):
                 break
             self.turn()
