@@ -39,9 +39,10 @@ Numbers numbers(const D& x)
 
 bool good = true;
 
-/// One row: by hand and f, frozen, of x; both give the same numbers.
+/// One row: by hand, into the same memory each time, and f, frozen, of x; both give the same numbers.
 template <class F>
-void row(const char* what, const D& x, const F& f, const std::function<Numbers()>& by_hand, int rounds = 15)
+void row(const char* what, const D& x, const F& f, const std::function<void(Numbers&)>& by_hand,
+         int rounds = 15)
 {
     auto tiles = wg::freeze(f, {.check = false}),
          native = wg::freeze(f, {.backend = wg::native, .check = false});
@@ -49,7 +50,7 @@ void row(const char* what, const D& x, const F& f, const std::function<Numbers()
     D y;
     Numbers hand;
     for (int k = 0; k < rounds; ++k) {  // the first call traces
-        best[0] = std::min(best[0], milliseconds([&] { hand = by_hand(); }));
+        best[0] = std::min(best[0], milliseconds([&] { by_hand(hand); }));
         best[1] = std::min(best[1], milliseconds([&] { y = tiles(x); }));
         best[2] = std::min(best[2], milliseconds([&] { y = native(x); }));
     }
@@ -122,7 +123,7 @@ void gaussian_processes()
     };
     const Numbers xs = numbers(x), ys = numbers(y), ps = numbers(p);
     row("Gaussian process, 200 points, value and gradient", p, both,
-        [=] { return gaussian_process(xs, ys, ps); });
+        [=](Numbers& y) { y = gaussian_process(xs, ys, ps); });
 }
 
 D definite(std::size_t batch, std::size_t n)
@@ -137,24 +138,24 @@ void factorizations(std::size_t batch, std::size_t n)
         batch == 1 ? std::to_string(n) : std::to_string(batch) + " of " + std::to_string(n);
     const D a = definite(batch, n), b = wg::normal<double>(wg::Key(4), {batch, n, 1});
     const Numbers as = numbers(a), bs = numbers(b);
-    const auto each = [=](const auto& f) {
-        Numbers all = as;
+    const auto each = [=](Numbers& all, const auto& f) {
+        all = as;
         for (std::size_t i = 0; i < batch; ++i) f(i, all.data() + i * n * n);
-        return all;
     };
     const auto factor = [=](double* x) { LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', order(n), x, order(n)); };
     row(("cholesky " + of).c_str(), a, [](const D& x) { return la::cholesky(x); },
-        [=] {
-            return each([=](std::size_t, double* x) {
+        [=](Numbers& y) {
+            each(y, [=](std::size_t, double* x) {
                 factor(x);
                 for (std::size_t i = 0; i < n; ++i) std::fill(x + i * n + i + 1, x + (i + 1) * n, 0.0);
             });
         });
     // of Σ L: sym(L⁻ᵀ Φ(Lᵀ L̄) L⁻¹), the least work that LAPACK and BLAS do it with
     row(("cholesky " + of + ", gradient").c_str(), a,
-        wg::grad([](const D& x) { return sum(la::cholesky(x)); }), [=] {
-            Numbers result(batch * n * n);
-            each([&](std::size_t i, double* l) {
+        wg::grad([](const D& x) { return sum(la::cholesky(x)); }),
+        [=, all = Numbers()](Numbers& result) mutable {
+            result.resize(batch * n * n);
+            each(all, [&](std::size_t i, double* l) {
                 double* const m = result.data() + i * n * n;
                 factor(l);
                 for (std::size_t r = 0; r < n; ++r)
@@ -174,24 +175,24 @@ void factorizations(std::size_t batch, std::size_t n)
                     for (std::size_t c = 0; c < r; ++c)
                         m[r * n + c] = m[c * n + r] = 0.5 * (m[r * n + c] + m[c * n + r]);
             });
-            return result;
         });
     const auto solve = [=](double* x, double* y, std::vector<lapack_int>& pivots) {
         LAPACKE_dgetrf(LAPACK_COL_MAJOR, order(n), order(n), x, order(n), pivots.data());
         LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'T', order(n), 1, x, order(n), pivots.data(), y, order(n));
     };
     row(("solve " + of).c_str(), a, [=](const D& x) { return la::solve(x, b); },
-        [=] {
-            Numbers y = bs;
+        [=, all = Numbers()](Numbers& y) mutable {
+            y = bs;
             std::vector<lapack_int> pivots(n);
-            each([&](std::size_t i, double* x) { solve(x, y.data() + i * n, pivots); });
-            return y;
+            each(all, [&](std::size_t i, double* x) { solve(x, y.data() + i * n, pivots); });
         });
     row(("solve " + of + ", gradient").c_str(), a, wg::grad([=](const D& x) { return sum(la::solve(x, b)); }),
-        [=] {
-            Numbers y = bs, h(batch * n, 1.0), result(batch * n * n);
+        [=, all = Numbers(), y = Numbers()](Numbers& result) mutable {
+            y = bs;
+            Numbers h(batch * n, 1.0);
+            result.resize(batch * n * n);
             std::vector<lapack_int> pivots(n);
-            each([&](std::size_t i, double* x) {
+            each(all, [&](std::size_t i, double* x) {
                 solve(x, y.data() + i * n, pivots);
                 LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', order(n), 1, x, order(n), pivots.data(),
                                h.data() + i * n, order(n));
@@ -199,7 +200,6 @@ void factorizations(std::size_t batch, std::size_t n)
                     for (std::size_t c = 0; c < n; ++c)
                         result[(i * n + r) * n + c] = -h[i * n + r] * y[i * n + c];
             });
-            return result;
         });
 }
 
@@ -212,7 +212,8 @@ void small_matrices()
     const Numbers as = numbers(a), bs = numbers(b), rs = numbers(r);
     row(
         "10⁵ products 3×3", a, [=](const D& x) { return matmul(x, b); },
-        [=, c = Numbers(batch * 9)]() mutable {
+        [=](Numbers& c) {
+            c.resize(9 * batch);
             for (std::size_t i = 0; i < batch; ++i) {
                 const double *x = &as[9 * i], *y = &bs[9 * i];
                 for (int j = 0; j < 3; ++j)
@@ -220,11 +221,11 @@ void small_matrices()
                         c[9 * i + 3 * j + k] =
                             x[3 * j] * y[k] + x[3 * j + 1] * y[3 + k] + x[3 * j + 2] * y[6 + k];
             }
-            return c;
         });
     row(
         "10⁵ solves 3×3", a, [=](const D& x) { return la::solve(x, r); },
-        [=, c = Numbers(batch * 3)]() mutable {
+        [=](Numbers& c) {
+            c.resize(3 * batch);
             for (std::size_t i = 0; i < batch; ++i) {  // Cramer's rule
                 const double *m = &as[9 * i], *y = &rs[3 * i];
                 const double u = m[4] * m[8] - m[5] * m[7], v = m[5] * m[6] - m[3] * m[8],
@@ -237,7 +238,6 @@ void small_matrices()
                 c[3 * i + 2] =
                     d * (w * y[0] + (m[1] * m[6] - m[0] * m[7]) * y[1] + (m[0] * m[4] - m[1] * m[3]) * y[2]);
             }
-            return c;
         });
 }
 
@@ -331,7 +331,7 @@ void kalman()
     const Numbers as = numbers(a), zs = numbers(z);
     row(
         "Kalman filter, 20 states, 1,000 steps, value and gradient", a, both,
-        [=] { return kalman_by_hand(as, zs); }, 5);
+        [=](Numbers& y) { y = kalman_by_hand(as, zs); }, 5);
 }
 
 /// Reaction and diffusion on a ring of 100 cells: the value and its gradient.

@@ -9,6 +9,12 @@
 
 namespace wengert::kernels {
 
+template void gemm_batch<float>(std::size_t, bool, bool, std::size_t, std::size_t, std::size_t, const float*,
+                                std::size_t, std::ptrdiff_t, const float*, std::size_t, std::ptrdiff_t, float,
+                                float*);
+template void gemm_batch<double>(std::size_t, bool, bool, std::size_t, std::size_t, std::size_t,
+                                 const double*, std::size_t, std::ptrdiff_t, const double*, std::size_t,
+                                 std::ptrdiff_t, double, double*);
 template void gemm<float>(bool, bool, std::size_t, std::size_t, std::size_t, float, const float*, std::size_t,
                           const float*, std::size_t, float, float*, std::size_t);
 template void gemm<double>(bool, bool, std::size_t, std::size_t, std::size_t, double, const double*,

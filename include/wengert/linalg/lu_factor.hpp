@@ -1,6 +1,7 @@
 // The factorization behind solve, inv, det, slogdet and lu.
 #pragma once
 
+#include "lu_lanes.hpp"
 #include "matrices.hpp"
 
 namespace wengert::linalg {
@@ -17,6 +18,7 @@ struct LuFactor {
     template <class T> Ref<Block> value(const Ref<Block>& of, const Site&) const
     {
         const detail::Matrices m(of->shape);
+        if (m.rows == m.columns && kernels::lapack::fits_lanes(m.rows)) return by_lanes<T>(of, m);
         const std::size_t k = std::min(m.rows, m.columns);
         std::vector<int> pivots(k);
         return detail::packed_factors<T>(of, m.size() + k, [&](std::size_t, const T* x, T* y) {
@@ -35,6 +37,16 @@ struct LuFactor {
     }
 
 private:
+    template <class T> Ref<Block> by_lanes(const Ref<Block>& of, const detail::Matrices& m) const
+    {
+        const Ref<Block> a = contiguous(of);
+        auto packed = make_block(dtype_of<T>(), detail::vectors_like(a->shape, m.size() + m.rows));
+        kernels::lapack::with_order(m.rows, [&](auto order) {
+            kernels::lapack::lu_by_lanes<order()>(m.count, a->template as<T>(), packed->template as<T>(),
+                                                  judged);
+        });
+        return packed;
+    }
     /// lₖⱼ and uⱼₖ are elements (j, k) and (k, j) of what is stored. As |lₖⱼ| ≤ 1, a row's sum nearly always answers.
     template <class T> static bool is_rounding(const T* y, std::size_t columns, std::size_t n, std::size_t p)
     {
@@ -72,19 +84,15 @@ struct LuSolve {
         const detail::Matrices m(of->shape);
         const std::size_t n = m.rows, length = n * n + n;
         const T* const factors = packed->template as<T>();
-        for (std::size_t i = 0; i < m.count; ++i)
-            if (const std::size_t k = LuFactor::singular_at(n, factors + i * length); k < n)
-                detail::refuse(name, *of,
-                               "singular to working precision: pivot " + std::to_string(k) +
-                                   detail::which(i, m.count) + " is " +
-                                   detail::digits(static_cast<double>(factors[i * length + k * (n + 1)])) +
-                                   ", a regular matrix is expected",
-                               at);
-        return detail::solve_batch<T>(
-            wengert::detail::leading(of->shape), right, [&](std::size_t i, std::size_t columns, T* x) {
-                const T* const f = factors + i * length;
-                kernels::lapack::solve_by_lu<T>(transposed, n, columns, f, f + n * n, x);
-            });
+        bool singular = false;
+        const Ref<Block> x =
+            detail::solve_batch<T>(wengert::detail::leading(of->shape), right,
+                                   [&](std::size_t first, std::size_t count, std::size_t columns, T* to) {
+                                       singular |=
+                                           solve_each(n, count, columns, factors + first * length, to);
+                                   });
+        if (singular) refuse_singular(*of, m, factors, at);
+        return x;
     }
     template <class T>
     Tensor<T> pull(wrt<2>, const Tensor<T>& g, const Tensor<T>& f, const Tensor<T>& of, const Tensor<T>&,
@@ -111,6 +119,38 @@ struct LuSolve {
         return apply<LuSolve, T>({transposed, a.shape(), b.shape()}, at, f, a, b);
     }
     std::string parameters() const { return transposed ? "transposed" : ""; }
+
+private:
+    /// Whether one of the matrices is singular.
+    template <class T>
+    bool solve_each(std::size_t n, std::size_t count, std::size_t columns, const T* factors, T* x) const
+    {
+        bool singular = false;
+        if (kernels::lapack::fits_lanes(n)) {
+            kernels::lapack::with_order(n, [&](auto order) {
+                singular = kernels::lapack::solve_by_lanes<order()>(transposed, count, columns, factors, x);
+            });
+            return singular;
+        }
+        for (; count > 0; --count, factors += n * n + n, x += n * columns) {
+            singular = singular || LuFactor::singular_at(n, factors) < n;
+            kernels::lapack::solve_by_lu<T>(transposed, n, columns, factors, factors + n * n, x);
+        }
+        return singular;
+    }
+    template <class T>
+    static void refuse_singular(const Block& of, const detail::Matrices& m, const T* factors, const Site& at)
+    {
+        const std::size_t n = m.rows;
+        for (std::size_t i = 0; i < m.count; ++i, factors += n * n + n)
+            if (const std::size_t k = LuFactor::singular_at(n, factors); k < n)
+                detail::refuse(name, of,
+                               "singular to working precision: pivot " + std::to_string(k) +
+                                   detail::which(i, m.count) + " is " +
+                                   detail::digits(static_cast<double>(factors[k * (n + 1)])) +
+                                   ", a regular matrix is expected",
+                               at);
+    }
 };
 
 }  // namespace wengert::linalg

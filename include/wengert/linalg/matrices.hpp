@@ -217,8 +217,8 @@ template <class F> void each_pair(const Shape& a, const Shape& b, const Shape& b
     }
 }
 
-/// The kernel of X = op(A)⁻¹ B: a copy of B for each pair of the broadcast batches, which solve(i, k columns, X) overwrites. A has
-/// the batch `a`.
+/// The kernel of X = op(A)⁻¹ B: copies of B for each pair of the broadcast batches, which solve(i, count, k columns, X) overwrites by
+/// matrices [i, i + count) of A in turn. A has the batch `a`.
 template <class T, class Solve>
 Ref<Block> solve_batch(const Shape& a, const Ref<Block>& right, const Solve& solve)
 {
@@ -229,10 +229,15 @@ Ref<Block> solve_batch(const Shape& a, const Ref<Block>& right, const Solve& sol
     shape.push_back(b->shape[own.size()]);
     shape.push_back(b->shape.back());
     auto x = make_block(dtype_of<T>(), shape);
+    T* const to = x->template as<T>();
+    if (a == batch && own == batch) {
+        std::copy_n(b->template as<T>(), one.count * one.size(), to);
+        solve(std::size_t{0}, one.count, one.columns, to);
+        return x;
+    }
     each_pair(a, own, batch, [&](std::size_t i, std::size_t j, std::size_t k) {
-        T* const to = x->template as<T>() + k * one.size();
-        std::copy_n(b->template as<T>() + j * one.size(), one.size(), to);
-        solve(i, one.columns, to);
+        std::copy_n(b->template as<T>() + j * one.size(), one.size(), to + k * one.size());
+        solve(i, std::size_t{1}, one.columns, to + k * one.size());
     });
     return x;
 }

@@ -28,10 +28,13 @@ struct TriangularSolve {
         const std::size_t n = detail::Matrices(t->shape).rows;
         const Shape batch = wengert::detail::leading(t->shape);
         if (!unit) demand_regular<T>(*t, at);
-        return detail::solve_batch<T>(batch, right, [&](std::size_t i, std::size_t k, T* x) {
-            kernels::lapack::solve_triangular<T>({lower, transposed, unit}, n, k,
-                                                 t->template as<T>() + i * n * n, n, x);
-        });
+        return detail::solve_batch<T>(
+            batch, right, [&](std::size_t first, std::size_t count, std::size_t k, T* x) {
+                const T* const matrices = t->template as<T>() + first * n * n;
+                for (std::size_t i = 0; i < count; ++i)
+                    kernels::lapack::solve_triangular<T>({lower, transposed, unit}, n, k,
+                                                         matrices + i * n * n, n, x + i * n * k);
+            });
     }
     template <class T>
     Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& t, const Tensor<T>&, const Tensor<T>&) const

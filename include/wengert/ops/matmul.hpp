@@ -69,21 +69,24 @@ void multiply_plain(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t 
             }
 }
 
-/// C = op(A) op(B) + βC for one pair of matrices; C is contiguous.
+/// C = op(A) op(B) + βC for `count` pairs of matrices that start step_a and step_b elements apart; C is contiguous.
 template <class T>
-void multiply_one(const Matrices& a, const T* pa, const Matrices& b, const T* pb, T beta, T* c)
+void multiply_pairs(std::size_t count, const Matrices& a, const T* pa, std::ptrdiff_t step_a,
+                    const Matrices& b, const T* pb, std::ptrdiff_t step_b, T beta, T* c)
 {
     const std::size_t m = a.rows, n = b.columns, k = a.columns;
     if constexpr (std::is_floating_point_v<T>) {
-        kernels::gemm<T>(a.transposed, b.transposed, m, n, k, T(1), pa, a.ld, pb, b.ld, beta, c,
-                         std::max<std::size_t>(n, 1));
+        kernels::gemm_batch<T>(count, a.transposed, b.transposed, m, n, k, pa, a.ld, step_a, pb, b.ld, step_b,
+                               beta, c);
     } else {
-        if (beta == T(0)) std::fill_n(c, m * n, T(0));
-        multiply_plain<T>(a.transposed, b.transposed, m, n, k, pa, a.ld, pb, b.ld, c);
+        for (; count > 0; --count, pa += step_a, pb += step_b, c += m * n) {
+            if (beta == T(0)) std::fill_n(c, m * n, T(0));
+            multiply_plain<T>(a.transposed, b.transposed, m, n, k, pa, a.ld, pb, b.ld, c);
+        }
     }
 }
 
-/// C = op(A) op(B) + βC over a batch of any rank; A and B are read broadcast.
+/// The same over a batch of any rank; A and B are read broadcast.
 template <class T>
 void multiply_batch(const Matrices& a, const Shape& a_batch, const Matrices& b, const Shape& b_batch,
                     const Shape& batch, T beta, T* c)
@@ -91,10 +94,11 @@ void multiply_batch(const Matrices& a, const Shape& a_batch, const Matrices& b, 
     const Strides sa = broadcast_strides(a_batch, a.batch, batch),
                   sb = broadcast_strides(b_batch, b.batch, batch);
     const T *pa = a.x->as<T>(), *pb = b.x->as<T>();
+    const std::size_t last = batch.size() - 1, row = static_cast<std::size_t>(batch[last]);
     Shape place = Shape::filled(batch.size());
-    for (std::size_t left = element_count(batch); left > 0; --left, c += a.rows * b.columns) {
-        multiply_one(a, pa, b, pb, beta, c);
-        for (std::size_t d = batch.size(); d-- > 0;) {  // an odometer
+    for (std::size_t left = element_count(batch); left > 0; left -= row, c += row * a.rows * b.columns) {
+        multiply_pairs(row, a, pa, sa[last], b, pb, sb[last], beta, c);
+        for (std::size_t d = last; d-- > 0;) {  // an odometer
             pa += sa[d];
             pb += sb[d];
             if (++place[d] < batch[d]) break;
@@ -159,7 +163,8 @@ struct MatMul {
         auto out = make_block(dtype_of<T>(), shape);
         T* c = out->template as<T>();
         if (batch.empty())
-            detail::multiply_one<T>(mx, mx.x->template as<T>(), my, my.x->template as<T>(), T(0), c);
+            detail::multiply_pairs<T>(1, mx, mx.x->template as<T>(), 0, my, my.x->template as<T>(), 0, T(0),
+                                      c);
         else
             detail::multiply_batch<T>(mx, detail::leading(sx), my, detail::leading(sy), batch, T(0), c);
         return out;
@@ -243,8 +248,8 @@ private:
         if (x.dimension() != 2 || y.dimension() != 2 || into.shape.size() != 2) return false;
         const detail::Matrices mx = detail::matrices_of(x.any().value, x.shape(), tx);
         const detail::Matrices my = detail::matrices_of(y.any().value, y.shape(), ty);
-        detail::multiply_one<T>(mx, mx.x->template as<T>(), my, my.x->template as<T>(), T(1),
-                                into.template as<T>());
+        detail::multiply_pairs<T>(1, mx, mx.x->template as<T>(), 0, my, my.x->template as<T>(), 0, T(1),
+                                  into.template as<T>());
         return true;
     }
 };

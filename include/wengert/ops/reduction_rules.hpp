@@ -100,33 +100,35 @@ struct ExclusiveProduct {
     }
     template <class T> Tensor<T> composed(const Tensor<T>& x) const
     {
-        return apply<CumProd, T>({1, false}, Site{}, detail::shifted(x, 1, 1, 1)) *
-               apply<CumProd, T>({1, true}, Site{}, detail::shifted(x, 1, -1, 1));
+        return Side<T>(x, false).product * Side<T>(x, true).product;
     }
-    /// x̄ₖ = Σᵢ ȳᵢ Πⱼ xⱼ over the j other than i and k. An n × n table, in exchange for a rule of any order.
-    template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&) const
+    /// y = P S, the products before and behind an element, and ẏ = Ṗ S + P Ṡ: of any order in memory of x's size, and zeros do no
+    /// harm. x̄ is the same, as the Jacobian is symmetric.
+    template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>&) const
     {
-        const std::int64_t outer = x.shape()[0], n = x.shape()[1], inner = x.shape()[2];
-        const Tensor<bool> same = diagonal_mask(n);
-        const Tensor<T> others = where(same, T(1), reshape(x, {outer, 1, n, inner}, Site{}), Site{});
-        const Tensor<T> pairs =
-            apply<ExclusiveProduct, T>(*this, Site{}, reshape(others, {outer * n, n, inner}, Site{}));
-        const Tensor<T> terms =
-            reshape(pairs, {outer, n, n, inner}, Site{}) * reshape(g, {outer, 1, n, inner}, Site{});
-        return sum(where(same, T(0), terms, Site{}), {2}, false, Site{});
+        const Side<T> before(x, false), behind(x, true);
+        return before.tangent(dot) * behind.product + before.product * behind.tangent(dot);
     }
-    template <class T> Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const
     {
-        return pull(wrt<0>{}, dot, x, y);  // a symmetric Jacobian
+        return push(g, x, y);
     }
 
 private:
-    static Tensor<bool> diagonal_mask(std::int64_t n)
-    {
-        auto mask = zeros_block(DType::boolean, {1, n, n, 1});
-        for (std::int64_t k = 0; k < n; ++k) mask->as<bool>()[k * (n + 1)] = true;
-        return Tensor<bool>(AnyTensor{placed(std::move(mask)), {}});
-    }
+    /// The products of all that stand before an element, or behind it.
+    template <class T> struct Side {
+        CumProd rule;
+        Tensor<T> others, product;
+        Side(const Tensor<T>& x, bool reverse)
+            : rule{1, reverse}, others(detail::shifted(x, 1, rule.way(), 1)),
+              product(apply<CumProd, T>(rule, Site{}, others))
+        {}
+        Tensor<T> tangent(const Tensor<T>& dx) const
+        {
+            return rule.push(detail::shifted(dx, 1, rule.way(), 0), others, product);
+        }
+    };
 };
 
 /// y = Π x along the middle axis of (outer, n, inner);  x̄ᵢ = ȳ Π over the others, so that zeros are no special case

@@ -140,3 +140,25 @@ TEMPLATE_TEST_CASE("the choice between BLAS and own loops changes no result and 
         CHECK(std::equal(first.begin(), first.end(), c.begin() + static_cast<std::ptrdiff_t>(offset)));
     }
 }
+
+TEMPLATE_TEST_CASE("gemm_batch has gemm's bits", "[gemm]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = GENERATE(1, 2, 3, 4, 5, 17), count = 6;
+    const unsigned flags = GENERATE(0U, 1U, 2U, 3U);
+    const T beta = GENERATE(T(0), T(1));
+    const bool ta = flags & 1, tb = flags & 2;
+    const std::size_t ld = n + 1, size = n * ld;
+    const auto a = numbers<T>(count * size, 1), b = numbers<T>(count * size, 2);
+    for (const auto step : {std::ptrdiff_t(size), std::ptrdiff_t(0), -std::ptrdiff_t(size)}) {
+        CAPTURE(n, flags, beta, step);
+        auto together = numbers<T>(count * n * n, 3), alone = together;
+        const T* const first = a.data() + (step < 0 ? (count - 1) * size : 0);
+        wengert::kernels::gemm_batch<T>(count, ta, tb, n, n, n, first, ld, step, b.data(), ld,
+                                        std::ptrdiff_t(size), beta, together.data());
+        for (std::size_t i = 0; i < count; ++i)
+            wengert::kernels::gemm<T>(ta, tb, n, n, n, T(1), first + std::ptrdiff_t(i) * step, ld,
+                                      b.data() + i * size, ld, beta, alone.data() + i * n * n, n);
+        CHECK(together == alone);
+    }
+}

@@ -87,7 +87,34 @@ void gemm(bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, T alpha
     blocked_gemm<T, A>(m, n, k, left, right, target);
 }
 
+/// gemm() of `count` matrices, α = 1, whose operands start step_a and step_b elements apart, and whose results lie one behind another.
+template <class T, class A = xsimd::default_arch>
+    requires std::same_as<T, float> || std::same_as<T, double>
+void gemm_batch(std::size_t count, bool ta, bool tb, std::size_t m, std::size_t n, std::size_t k, const T* a,
+                std::size_t lda, std::ptrdiff_t step_a, const T* b, std::size_t ldb, std::ptrdiff_t step_b,
+                T beta, T* c)
+{
+    const std::size_t a_row = ta ? 1 : lda, a_column = ta ? lda : 1, b_row = tb ? 1 : ldb,
+                      b_column = tb ? ldb : 1;
+    const auto of_order = [&]<std::size_t N>() {
+        detail::small_gemm_batch<N, T, A>(count, a, a_row, a_column, step_a, b, b_row, b_column, step_b, beta,
+                                          c);
+    };
+    const bool square = m == n && n == k;
+    if (square && n == 2) return of_order.template operator()<2>();
+    if (square && n == 3) return of_order.template operator()<3>();
+    if (square && n == 4) return of_order.template operator()<4>();
+    for (; count > 0; --count, a += step_a, b += step_b, c += m * n)
+        gemm<T, A>(ta, tb, m, n, k, T(1), a, lda, b, ldb, beta, c, std::max<std::size_t>(n, 1));
+}
+
 #ifdef WENGERT_COMPILED  // in impl/library.ipp
+extern template void gemm_batch<float>(std::size_t, bool, bool, std::size_t, std::size_t, std::size_t,
+                                       const float*, std::size_t, std::ptrdiff_t, const float*, std::size_t,
+                                       std::ptrdiff_t, float, float*);
+extern template void gemm_batch<double>(std::size_t, bool, bool, std::size_t, std::size_t, std::size_t,
+                                        const double*, std::size_t, std::ptrdiff_t, const double*,
+                                        std::size_t, std::ptrdiff_t, double, double*);
 extern template void gemm<float>(bool, bool, std::size_t, std::size_t, std::size_t, float, const float*,
                                  std::size_t, const float*, std::size_t, float, float*, std::size_t);
 extern template void gemm<double>(bool, bool, std::size_t, std::size_t, std::size_t, double, const double*,

@@ -78,4 +78,29 @@ void small_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a
     if (n > 0) small_strip<true, T, A>(m, k, alpha, a, a_row, a_column, b, b_row, beta, c, ldc, n);
 }
 
+/// C = A B + β C of `count` matrices of order N, which start step_a, step_b and N² elements apart; the bits of small_gemm. Sizes that the
+/// compiler knows leave nothing but the arithmetic.
+template <std::size_t N, class T, class A>
+void small_gemm_batch(std::size_t count, const T* a, std::size_t a_row, std::size_t a_column,
+                      std::ptrdiff_t step_a, const T* b, std::size_t b_row, std::size_t b_column,
+                      std::ptrdiff_t step_b, T beta, T* c)
+{
+    constexpr std::size_t width = Lane<T, A>::width, whole = N - N % width;
+    for (; count > 0; --count, a += step_a, b += step_b, c += N * N) {
+        T turned[N * N];
+        const T* rows = b;
+        if (b_column != 1) {
+            for (std::size_t p = 0; p < N; ++p)
+                for (std::size_t j = 0; j < N; ++j) turned[p * N + j] = b[p * b_row + j * b_column];
+            rows = turned;
+        }
+        const std::size_t ldb = b_column != 1 ? N : b_row;
+        for (std::size_t j = 0; j < whole; j += width)
+            small_rows<N, false, T, A>(N, T(1), a, a_row, a_column, rows + j, ldb, beta, c + j, N, width);
+        if constexpr (N % width != 0)
+            small_rows<N, true, T, A>(N, T(1), a, a_row, a_column, rows + whole, ldb, beta, c + whole, N,
+                                      N - whole);
+    }
+}
+
 }  // namespace wengert::kernels::detail

@@ -1,0 +1,165 @@
+// The factorization and the solves of many matrices of order 2 to 4: a matrix a lane, where a call of LAPACK for each takes ten times
+// as long as its arithmetic.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+
+#include "../kernels/cpu/lane.hpp"
+#include "../kernels/cpu/transpose.hpp"
+
+namespace wengert::kernels::lapack {
+
+/// Orders whose matrices share registers.
+inline bool fits_lanes(std::size_t n) { return n >= 2 && n <= 4; }
+
+/// As many matrices as a register has lanes: element e of matrix i is at[e][i].
+template <class T, class A, std::size_t Size> struct MatrixLanes {
+    using L = Lane<T, A>;
+    alignas(sizeof(L)) T at[Size][L::width];
+
+    /// From `count` matrices that start `step` elements apart. Lanes without one repeat the first, so that they raise nothing new.
+    void read(const T* from, std::size_t step, std::size_t count)
+    {
+        for (std::size_t i = count; i < L::width; ++i)
+            for (std::size_t e = 0; e < Size; ++e) at[e][i] = from[e];
+        detail::transpose<sizeof(T), A>(
+            static_cast<std::int64_t>(Size), static_cast<std::int64_t>(count),
+            reinterpret_cast<const std::byte*>(from), static_cast<std::int64_t>(step * sizeof(T)),
+            reinterpret_cast<std::byte*>(at), static_cast<std::int64_t>(sizeof at[0]));
+    }
+    void write(T* to, std::size_t step, std::size_t count) const
+    {
+        detail::transpose<sizeof(T), A>(
+            static_cast<std::int64_t>(count), static_cast<std::int64_t>(Size),
+            reinterpret_cast<const std::byte*>(at), static_cast<std::int64_t>(sizeof at[0]),
+            reinterpret_cast<std::byte*>(to), static_cast<std::int64_t>(step * sizeof(T)));
+    }
+    L get(std::size_t e) const { return L::load(at[e]); }
+    void set(std::size_t e, L x) { x.store(at[e]); }
+};
+
+/// Exchanges a and b where the mask says so.
+template <class L, class Mask> [[gnu::always_inline]] inline void exchange(Mask m, L& a, L& b)
+{
+    const L kept = a;
+    a = where(m, b, a);
+    b = where(m, kept, b);
+}
+
+/// Aᵀ = P L U of one matrix a lane, as lu() has it; x[c][r] is element (r, c) of Aᵀ, which the factors replace. A pivot is counted
+/// from 1 and is negative where `judged` finds it to be rounding (LuFactor).
+template <std::size_t N, class L>
+[[gnu::always_inline]] inline void factor_lanes(L (&x)[N][N], L (&pivots)[N], bool judged)
+{
+    using T = typename L::value_type;
+    for (std::size_t k = 0; k < N; ++k) {
+        L most = abs(x[k][k]), row{T(k)};
+        for (std::size_t i = k + 1; i < N; ++i) {
+            const auto more = abs(x[k][i]) > most;
+            most = where(more, abs(x[k][i]), most);
+            row = where(more, L{T(i)}, row);
+        }
+        for (std::size_t i = k + 1; i < N; ++i)
+            for (std::size_t j = 0; j < N; ++j) exchange(row == L{T(i)}, x[j][k], x[j][i]);
+        pivots[k] = row + L{T(1)};
+        for (std::size_t i = k + 1; i < N; ++i) {  // under a pivot 0 all is 0 already
+            x[k][i] = where(x[k][k] == L{T(0)}, x[k][i], x[k][i] / x[k][k]);
+            for (std::size_t j = k + 1; j < N; ++j) x[j][i] = fma(-x[k][i], x[j][k], x[j][i]);
+        }
+    }
+    for (std::size_t k = 0; k < N && judged; ++k) {
+        L sum = abs(x[k][k]);
+        for (std::size_t j = 0; j < k; ++j) sum = fma(abs(x[j][k]), abs(x[k][j]), sum);
+        const L unit{T(N) * std::numeric_limits<T>::epsilon()};
+        pivots[k] = where(abs(x[k][k]) <= unit * sum, -pivots[k], pivots[k]);
+    }
+}
+
+/// b = A⁻¹ b, or A⁻ᵀ b, of one matrix a lane, by what factor_lanes() left.
+template <std::size_t N, class L>
+[[gnu::always_inline]] inline void solve_lanes(bool transposed, const L (&x)[N][N], const L (&pivots)[N],
+                                               L (&b)[N])
+{
+    using T = typename L::value_type;
+    const auto exchange_row = [&](std::size_t k) {
+        for (std::size_t i = k + 1; i < N; ++i) exchange(abs(pivots[k]) == L{T(i + 1)}, b[k], b[i]);
+    };
+    if (transposed) {
+        for (std::size_t k = 0; k < N; ++k) exchange_row(k);
+        for (std::size_t i = 1; i < N; ++i)
+            for (std::size_t j = 0; j < i; ++j) b[i] = fma(-x[j][i], b[j], b[i]);
+        for (std::size_t i = N; i-- > 0; b[i] /= x[i][i])
+            for (std::size_t j = i + 1; j < N; ++j) b[i] = fma(-x[j][i], b[j], b[i]);
+    } else {
+        for (std::size_t i = 0; i < N; b[i] /= x[i][i], ++i)
+            for (std::size_t j = 0; j < i; ++j) b[i] = fma(-x[i][j], b[j], b[i]);
+        for (std::size_t i = N - 1; i-- > 0;)
+            for (std::size_t j = i + 1; j < N; ++j) b[i] = fma(-x[i][j], b[j], b[i]);
+        for (std::size_t k = N; k-- > 0;) exchange_row(k);
+    }
+}
+
+/// lu() of `count` matrices of order N, packed: N² elements of the factors, then N pivots as factor_lanes() has them.
+template <std::size_t N, class T, class A = xsimd::default_arch>
+void lu_by_lanes(std::size_t count, const T* a, T* packed, bool judged)
+{
+    using L = Lane<T, A>;
+    for (std::size_t first = 0; first < count; first += L::width) {
+        const std::size_t n = std::min(L::width, count - first);
+        MatrixLanes<T, A, N * N + N> m;
+        MatrixLanes<T, A, N * N> read;
+        read.read(a + first * N * N, N * N, n);
+        L x[N][N], pivots[N];
+        for (std::size_t c = 0; c < N; ++c)
+            for (std::size_t r = 0; r < N; ++r) x[c][r] = read.get(c * N + r);
+        factor_lanes<N>(x, pivots, judged);
+        for (std::size_t c = 0; c < N; ++c)
+            for (std::size_t r = 0; r < N; ++r) m.set(c * N + r, x[c][r]);
+        for (std::size_t k = 0; k < N; ++k) m.set(N * N + k, pivots[k]);
+        m.write(packed + first * (N * N + N), N * N + N, n);
+    }
+}
+
+/// X = A⁻¹ B, or A⁻ᵀ B, of `count` matrices of order N by their packed factors; each B has N rows and `columns` columns.
+/// Whether one of the pivots is rounding.
+template <std::size_t N, class T, class A = xsimd::default_arch>
+bool solve_by_lanes(bool transposed, std::size_t count, std::size_t columns, const T* packed, T* b)
+{
+    using L = Lane<T, A>;
+    bool rounding = false;
+    for (std::size_t first = 0; first < count; first += L::width) {
+        const std::size_t n = std::min(L::width, count - first);
+        MatrixLanes<T, A, N * N + N> m;
+        m.read(packed + first * (N * N + N), N * N + N, n);
+        L x[N][N], pivots[N], y[N];
+        for (std::size_t c = 0; c < N; ++c)
+            for (std::size_t r = 0; r < N; ++r) x[c][r] = m.get(c * N + r);
+        for (std::size_t k = 0; k < N; ++k) pivots[k] = m.get(N * N + k);
+        for (std::size_t k = 0; k < N; ++k) rounding = rounding || any(pivots[k] < L{T(0)});
+        for (std::size_t c = 0; c < columns; ++c) {
+            T* const at = b + first * N * columns + c;
+            alignas(sizeof(L)) T lanes[N][L::width] = {};
+            for (std::size_t i = 0; i < n; ++i)
+                for (std::size_t r = 0; r < N; ++r) lanes[r][i] = at[(i * N + r) * columns];
+            for (std::size_t r = 0; r < N; ++r) y[r] = L::load(lanes[r]);
+            solve_lanes<N>(transposed, x, pivots, y);
+            for (std::size_t r = 0; r < N; ++r) y[r].store(lanes[r]);
+            for (std::size_t i = 0; i < n; ++i)
+                for (std::size_t r = 0; r < N; ++r) at[(i * N + r) * columns] = lanes[r][i];
+        }
+    }
+    return rounding;
+}
+
+/// f(order as a constant): of 2 to 4.
+template <class F> void with_order(std::size_t n, const F& f)
+{
+    if (n == 2) return f(std::integral_constant<std::size_t, 2>());
+    if (n == 3) return f(std::integral_constant<std::size_t, 3>());
+    f(std::integral_constant<std::size_t, 4>());
+}
+
+}  // namespace wengert::kernels::lapack

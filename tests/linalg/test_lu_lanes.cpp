@@ -1,0 +1,107 @@
+// Matrices of order 2 to 4 share registers: the same factors and solutions as LAPACK's, and the same bits wherever a matrix stands.
+#include "linalg/linalg_cases.hpp"
+
+#include <wengert/linalg.hpp>
+
+namespace la = wengert::linalg;
+namespace lapack = wengert::kernels::lapack;
+using namespace linalg_cases;
+
+namespace {
+
+/// Factors by LAPACK: what it counts as pivots, and the largest difference in units of ε.
+template <class T> double distance_to_lapack(std::size_t n, const T* a, const T* packed)
+{
+    std::vector<T> f(a, a + n * n);
+    std::vector<int> pivots(n);
+    lapack::lu<T>(n, n, f.data(), pivots.data());
+    double worst = 0, size = 0;
+    for (std::size_t e = 0; e < n * n; ++e) {
+        worst = std::max(worst, std::abs(double(f[e]) - double(packed[e])));
+        size = std::max(size, std::abs(double(f[e])));
+    }
+    for (std::size_t k = 0; k < n; ++k) CHECK(double(packed[n * n + k]) == pivots[k]);
+    return worst / size / double(std::numeric_limits<T>::epsilon());
+}
+
+/// |A X − B| beside |A| |X| + |B|, in units of ε, the worst of all elements.
+template <class T> double residual(const Tensor<T>& a, const Tensor<T>& x, const Tensor<T>& b)
+{
+    const Tensor<double> da = cast<double>(a), dx = cast<double>(x), db = cast<double>(b);
+    const Tensor<double> off = abs(matmul(da, dx) - db) / (matmul(abs(da), abs(dx)) + abs(db));
+    return wg::amax(off).item() / double(std::numeric_limits<T>::epsilon());
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("small matrices: the factors are LAPACK's", "[linalg]", float, double)
+{
+    using T = TestType;
+    const std::int64_t n = GENERATE(2, 3, 4), count = GENERATE(1, 3, 8, 37);
+    CAPTURE(n, count);
+    const auto a = wg::normal<T>(wg::Key(11), {count, n, n});  // every order of pivots
+    const auto packed = la::detail::lu_factor(a, wg::Site{});
+    const auto size = static_cast<std::size_t>(n);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+        CHECK(distance_to_lapack(size, a.data() + i * size * size, packed.data() + i * (size * size + size)) <
+              200);
+}
+
+TEMPLATE_TEST_CASE("small matrices: residuals, either way and of several columns", "[linalg]", float, double)
+{
+    using T = TestType;
+    const std::int64_t n = GENERATE(2, 3, 4), columns = GENERATE(0, 1, 3);
+    const auto a = wg::normal<T>(wg::Key(12), {5, 7, n, n});
+    const auto b = wg::normal<T>(wg::Key(13), {5, 7, n, columns}),
+               one = wg::normal<T>(wg::Key(14), {n, columns});
+    CAPTURE(n, columns);
+    const auto x = la::solve(a, b), y = la::solve(a, one), z = la::solve(swapaxes(a, -1, -2), b);
+    CHECK(x.shape() == Shape{5, 7, n, columns});
+    CHECK(y.shape() == Shape{5, 7, n, columns});
+    if (columns == 0) return;
+    CHECK(residual(a, x, b) < 40);
+    CHECK(residual(a, y, one + zeros_like(b)) < 40);
+    CHECK(residual(copy(swapaxes(a, -1, -2)), z, b) < 40);
+    const auto packed = la::detail::lu_factor(a, wg::Site{});
+    CHECK(residual(copy(swapaxes(a, -1, -2)), la::LuSolve::solved(packed, a, b, true), b) < 40);
+}
+
+TEMPLATE_TEST_CASE("small matrices: a matrix alone has the bits that it has among others", "[linalg]", float,
+                   double)
+{
+    using T = TestType;
+    const std::int64_t n = GENERATE(2, 3, 4);
+    const auto a = wg::normal<T>(wg::Key(15), {19, n, n}), b = wg::normal<T>(wg::Key(16), {19, n, 2});
+    const auto x = la::solve(a, b), d = la::det(a);
+    for (std::int64_t i = 0; i < 19; ++i) {
+        CHECK(same_bits(la::solve(copy(a(i)), copy(b(i))), copy(x(i))));
+        CHECK(same_bits(la::det(copy(a(i))), copy(d(i))));
+    }
+}
+
+TEST_CASE("small matrices: one that is singular is named, wherever it stands", "[linalg]")
+{
+    const std::int64_t n = GENERATE(2, 3, 4), bad = GENERATE(0, 5, 8, 16);
+    std::vector<double> elements;
+    const Tensor<double> regular = matrices<double>({17}, n, n);
+    elements.assign(regular.data(), regular.data() + regular.size());
+    for (std::int64_t c = 0; c < n; ++c)  // its last row is twice its first
+        elements[static_cast<std::size_t>((bad * n + n - 1) * n + c)] =
+            2 * elements[static_cast<std::size_t>(bad * n * n + c)];
+    const Tensor<double> a(Shape{17, n, n}, elements);
+    CAPTURE(n, bad);
+    CHECK_THROWS_WITH(la::solve(a, wg::ones<double>({17, n, 1})),
+                      Catch::Contains("of matrix " + std::to_string(bad) + " is"));
+    CHECK_THROWS_AS(la::inv(a), wg::NumericError);
+    CHECK(std::abs(la::det(a)(bad).item()) < 1e-15);
+}
+
+TEST_CASE("small matrices: what is not finite stays in its matrix", "[linalg]")
+{
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const Tensor<double> a{{{nan, 1.0}, {1.0, 2.0}}, {{2.0, 0.0}, {0.0, 4.0}}};
+    const auto x = la::solve(a, wg::ones<double>({2, 2, 1}));
+    CHECK(std::isnan(x(0, 0, 0).item()));
+    CHECK(x(1, 0, 0).item() == 0.5);
+    CHECK(x(1, 1, 0).item() == 0.25);
+}
