@@ -64,15 +64,15 @@ TEST_CASE("prod: derivatives of any order take memory of the size of x")
 {
     // d³/dt³ (1 + t)ⁿ at 0. A table of pairs for each order would have n³ elements, 64 GB.
     const std::int64_t n = 2000;
-    const auto one = wg::ones<double>({n});
+    const auto one = wengert::ones<double>({n});
     const auto line = [&](const Tensor<double>& t) { return prod(one + t * one); };
-    const auto third = wg::grad(wg::grad(wg::grad(line)))(Tensor<double>(0.0));
+    const auto third = wengert::grad(wengert::grad(wengert::grad(line)))(Tensor<double>(0.0));
     CHECK(third.item() == double(n * (n - 1) * (n - 2)));
     const auto gradient = [](const Tensor<double>& x) {
-        return sum(wg::grad([](const auto& y) { return prod(y); })(x));
+        return sum(wengert::grad([](const auto& y) { return prod(y); })(x));
     };
-    const auto second =
-        wg::hvp(gradient)(one, one);  // Σⱼ Σₖ ∂³ prod / ∂xᵢ ∂xⱼ ∂xₖ over k other than i, j other than both
+    const auto second = wengert::hvp(gradient)(
+        one, one);  // Σⱼ Σₖ ∂³ prod / ∂xᵢ ∂xⱼ ∂xₖ over k other than i, j other than both
     CHECK(second(0).item() == double((n - 1) * (n - 2)));
 }
 
