@@ -152,7 +152,7 @@ def declarations(text, private=False):
         elif mark.startswith(("//", "/*")) or mark.lstrip().startswith("#"):
             comment = comment if flat else []
         elif mark == ";":
-            if flat and (private or not hidden[-1]):
+            if flat and not is_type(flat) and (private or not hidden[-1]):  # no class that is defined elsewhere
                 last = len(found)
                 found.append((tuple(scopes), " ".join(comment), flat))
             head, comment, last_end = "", [], at

@@ -19,7 +19,7 @@ COUNTS = {
         "places", r"(?<!bool )(?<!inline bool )\ball_zero(?:_of)?(?:<\w+>)?\((?!const)", "ops/ graph/ tape/ transforms/", 7),
     "writers of the order of folds": ("files", r"% 2 == 0;[^\n]*/= 2", "", 3),
     "writers of a fused group": ("files", r"\((?:[^()\n]*, )?const Group& \w+", "graph/ cuda/", 5),
-    "headers that read entries, guards or paths of scalar code": ("files", r"\bScalarEntry\b|\bScalarGuard\b|\bPath\b|\bPathsOnTensors\b", "scalar/ graph/", 20),
+    "headers that read entries, guards or paths of scalar code": ("files", r"\bScalarEntry\b|\bScalarGuard\b|\bPath\b|\bPathsOnTensors\b", "scalar/ graph/", 22),
     "lists of primitives": ("files", r"\beach_primitive\b\(Taker|\bis_library_elementwise\(List<T>, List<T>\)", "", 2),
     "nodes of one result with packing hubs": ("places", r"\bhubs?\b|\bpacked\b|\bpacking\b", "tape/ graph/ scalar/ transforms/", 116),
     "visitors of arguments": ("places", r"\b(?:void|bool|auto) (?:visit_arguments|each_tensor|for_each_leaf)\(", "", 2),

@@ -115,6 +115,9 @@ constexpr bool is_pair(ScalarOp op) noexcept
     return (op >= ScalarOp::add && op <= ScalarOp::divide) || (op >= ScalarOp::pairs && op < ScalarOp::whole);
 }
 
+/// A place in the stream, counted on from chunk to chunk.
+using ScalarPosition = std::uint64_t;
+
 /// Where a number is recorded: its index in its chunk of the stream, and the number of its span. 0 for a number that is not.
 /// It is one integer, as compilers keep two in vector registers.
 struct ScalarHandle {

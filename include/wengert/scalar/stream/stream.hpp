@@ -18,14 +18,15 @@
 #include <vector>
 
 #include "../../tape/apply.hpp"
-#include "entry.hpp"
+#include "budget.hpp"
+#include "cursor.hpp"
 #include "lines.hpp"
 #include "recording.hpp"
+#include "span.hpp"
 #include "spill.hpp"
 
 namespace wengert {
 
-class ScalarStream;
 namespace detail {
 
 struct PathRun;
@@ -33,123 +34,6 @@ void scalar_vjp(const Node&, const AnyTensor&, Cotangents&);  // scalar/transfor
 [[noreturn]] void refuse_unrolled(std::size_t most);
 
 }  // namespace detail
-
-using ScalarPosition = std::uint64_t;
-
-/// A part of the stream: the parameters of its node.
-struct ScalarSpan {
-    /// Inputs: the elements of a tensor, or variables of a level, which have a tensor only where a walk over the tape wants one.
-    struct Entered {
-        ScalarPosition begin;
-        std::uint32_t count;
-        AnyTensor tensor;
-        bool variables = false;
-    };
-    struct Number {
-        std::uint8_t mask;
-        std::uint32_t id;
-    };
-    ScalarStream* stream = nullptr;  ///< null once the tape has gone
-    Node* node = nullptr;
-    ScalarPosition begin = 0, end = 0;  ///< while it is open, the end is the stream's
-    ScalarPosition chunk = 0;           ///< where its chunk begins
-    std::vector<Entered> entered;       ///< tensors whose elements are here
-    std::vector<Ref<Node>> older;       ///< spans from which it reads
-    std::vector<Number> numbers;        ///< that its handles have, one for each mask
-
-    ScalarSpan() = default;
-    ScalarSpan(const ScalarSpan&) = delete;
-    ScalarSpan& operator=(const ScalarSpan&) = delete;
-    ~ScalarSpan();
-    bool has(std::uint32_t id) const noexcept
-    {
-        return std::any_of(numbers.begin(), numbers.end(), [&](const Number& n) { return n.id == id; });
-    }
-};
-
-/// A number without its precision: where it is recorded, and its value.
-struct ScalarNumber {
-    ScalarHandle handle;
-    double value;
-};
-
-/// Tangents of a forward level, computed when they are asked for.
-struct ScalarTangents {
-    std::size_t level = 0;
-    std::uint64_t start = 0;  ///< of that level, so that one opened later is told apart
-    ScalarPosition base = 0;
-    struct Dot {
-        double value;
-        ScalarHandle handle;
-    };
-    std::vector<Dot> dots;  ///< of the entries from `base` on
-    bool plain = true;      ///< none of them is recorded
-};
-
-/// A variable of backward(), kept until its tape ends: handles name it by its number, with the highest bit set.
-struct ScalarVariable {
-    static constexpr std::uint32_t bit = std::uint32_t{1} << 31;
-    std::uint32_t id = 0;  ///< 0 when it is no variable any more
-    AnyTensor leaf;
-    ScalarHandle entered;  ///< where the stream has it
-};
-
-/// What recording an operation looks at: operands of one span and one mask, all of whose levels record, are the usual case.
-struct ScalarCursor {
-    static constexpr std::uint32_t nothing = ~std::uint32_t{0};  ///< no span's number
-    // of types that no entry has: a store to an entry cannot change these, so they stay in registers
-    using Count = long long;
-    using Word = unsigned long long;
-
-    ScalarEntry* entries = nullptr;  ///< of the newest chunk
-    Count size = 1, capacity = 0;
-    Word usual = Word{nothing} << 32;  ///< a handle of the span, but for its position
-    Word levels = 0;                   ///< what an entry's word has of the mask
-
-    /// Of operands of the usual case their positions; else a number of more than 32 bits. An operand twice counts as one.
-    [[gnu::always_inline]] bool takes(std::uint64_t a, std::uint64_t b) const noexcept
-    {
-        return (a | b) >> 32 == 0 && size < capacity;
-    }
-    [[gnu::always_inline]] ScalarHandle append(ScalarOp op, ScalarForm form, std::uint64_t a,
-                                               double y) noexcept
-    {
-        const Count at = size++;
-        if (at < 1) __builtin_unreachable();  // so compilers need not ask whether the result is active
-        entries[at].value = y;
-        entries[at].word = levels | ScalarEntry::word_of(op, form) | a;
-        return ScalarHandle(usual | static_cast<std::uint64_t>(at));
-    }
-    [[gnu::always_inline]] ScalarHandle append(ScalarOp op, std::uint64_t a, std::uint64_t b,
-                                               double y) noexcept
-    {
-        entries[size].b = static_cast<std::uint32_t>(b);
-        return append(op, ScalarForm::both, a, y);
-    }
-    [[gnu::always_inline]] ScalarHandle append(ScalarOp op, ScalarForm form, std::uint64_t a, double c,
-                                               double y) noexcept
-    {
-        entries[size].c = c;
-        return append(op, form, a, y);
-    }
-};
-inline constinit ScalarCursor no_scalar_cursor{};  // takes nothing
-
-/// The memory that entries may take, and the folder for a file of those beyond it. Without a folder there may be none beyond it.
-struct ScalarBudget {
-    static constexpr std::size_t most_in_chunk = 1UL << 31;  ///< so that an index has a bit to spare
-    std::size_t bytes = ~std::size_t{0};
-    std::string folder = {};
-    std::size_t chunk =
-        0;  ///< entries of a chunk; 0: as many as it can have, with a folder an eighth of bytes
-    ScalarPosition first = 0;  ///< where the first chunk begins, for a stream that is empty
-
-    std::size_t in_chunk() const noexcept
-    {
-        const std::size_t eighth = std::max<std::size_t>(bytes / (8 * sizeof(ScalarEntry)), 1024);
-        return std::min(most_in_chunk, chunk ? chunk : folder.empty() ? most_in_chunk : eighth);
-    }
-};
 
 /// All members are for the library.
 class ScalarStream : public TapeExtension, private ScalarCursor {

@@ -1,0 +1,73 @@
+// The parts of a stream of scalar operations, and what a level or a tape keeps of numbers in it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "../../tape/apply.hpp"
+#include "entry.hpp"
+
+namespace wengert {
+
+class ScalarStream;
+
+/// A part of the stream: the parameters of its node.
+struct ScalarSpan {
+    /// Inputs: the elements of a tensor, or variables of a level, which have a tensor only where a walk over the tape wants one.
+    struct Entered {
+        ScalarPosition begin;
+        std::uint32_t count;
+        AnyTensor tensor;
+        bool variables = false;
+    };
+    struct Number {
+        std::uint8_t mask;
+        std::uint32_t id;
+    };
+    ScalarStream* stream = nullptr;  ///< null once the tape has gone
+    Node* node = nullptr;
+    ScalarPosition begin = 0, end = 0;  ///< while it is open, the end is the stream's
+    ScalarPosition chunk = 0;           ///< where its chunk begins
+    std::vector<Entered> entered;       ///< tensors whose elements are here
+    std::vector<Ref<Node>> older;       ///< spans from which it reads
+    std::vector<Number> numbers;        ///< that its handles have, one for each mask
+
+    ScalarSpan() = default;
+    ScalarSpan(const ScalarSpan&) = delete;
+    ScalarSpan& operator=(const ScalarSpan&) = delete;
+    ~ScalarSpan();
+    bool has(std::uint32_t id) const noexcept
+    {
+        return std::any_of(numbers.begin(), numbers.end(), [&](const Number& n) { return n.id == id; });
+    }
+};
+
+/// A number without its precision: where it is recorded, and its value.
+struct ScalarNumber {
+    ScalarHandle handle;
+    double value;
+};
+
+/// Tangents of a forward level, computed when they are asked for.
+struct ScalarTangents {
+    std::size_t level = 0;
+    std::uint64_t start = 0;  ///< of that level, so that one opened later is told apart
+    ScalarPosition base = 0;
+    struct Dot {
+        double value;
+        ScalarHandle handle;
+    };
+    std::vector<Dot> dots;  ///< of the entries from `base` on
+    bool plain = true;      ///< none of them is recorded
+};
+
+/// A variable of backward(), kept until its tape ends: handles name it by its number, with the highest bit set.
+struct ScalarVariable {
+    static constexpr std::uint32_t bit = std::uint32_t{1} << 31;
+    std::uint32_t id = 0;  ///< 0 when it is no variable any more
+    AnyTensor leaf;
+    ScalarHandle entered;  ///< where the stream has it
+};
+
+}  // namespace wengert
