@@ -20,6 +20,59 @@ bool close(const D& a, const D& b, double rtol, double atol = 0)
     return amax(abs(a - b) - rtol * abs(b)).item() <= atol;
 }
 
+/// The method in the form that conditions of order are known in: k stages, α and β = α + γ, and Γ = (I / γ − C)⁻¹ takes stages of one
+/// form to those of the other. Hairer & Wanner 1996, IV.7, (7.25).
+struct Tableau {
+    using Matrix = std::array<std::array<double, 8>, 8>;
+    using Column = std::array<double, 8>;
+    Matrix gamma{}, alpha{}, beta{};
+
+    Tableau()
+    {
+        using R = wg::detail::Rodas5P;
+        for (std::size_t j = 0; j < 8; ++j)
+            for (std::size_t i = j; i < 8; ++i) {
+                double sum = i == j ? 1 : 0;
+                for (std::size_t k = j; k < i; ++k) sum += R::c[i][k] * gamma[k][j];
+                gamma[i][j] = R::gamma * sum;
+            }
+        for (std::size_t i = 0; i < 8; ++i)
+            for (std::size_t j = 0; j < 8; ++j) {
+                for (std::size_t k = 0; k < i; ++k) alpha[i][j] += R::a[i][k] * gamma[k][j];
+                beta[i][j] = alpha[i][j] + gamma[i][j];
+            }
+    }
+    /// The weights of the stages in the solution that stage `last` ends.
+    Column weights(std::size_t last) const
+    {
+        Column b{};
+        for (std::size_t j = 0; j < 8; ++j) {
+            b[j] = gamma[last][j];
+            for (std::size_t k = 0; k < last; ++k) b[j] += wg::detail::Rodas5P::a[last][k] * gamma[k][j];
+        }
+        return b;
+    }
+    static Column times(const Matrix& m, const Column& x)
+    {
+        Column y{};
+        for (std::size_t i = 0; i < 8; ++i)
+            for (std::size_t j = 0; j < 8; ++j) y[i] += m[i][j] * x[j];
+        return y;
+    }
+    static Column product(const Column& x, const Column& y)
+    {
+        Column z{};
+        for (std::size_t i = 0; i < 8; ++i) z[i] = x[i] * y[i];
+        return z;
+    }
+    static double sum(const Column& b, const Column& x)
+    {
+        double s = 0;
+        for (std::size_t i = 0; i < 8; ++i) s += b[i] * x[i];
+        return s;
+    }
+};
+
 /// Robertson's reaction, of which y₀ + y₁ + y₂ is constant.
 D robertson(const D& y, const D&, const D& k)
 {
@@ -95,6 +148,37 @@ TEST_CASE("implicit: Robertson's reaction over eleven powers of ten, and other p
     const D found = wg::odeint(hires, start, D{0.0, 321.8122}, stiff(1e-7, 1e-11, report));
     CHECK(close(found(1), end, 1e-5, 1e-9));
     CHECK(report->iterations < 600);
+}
+
+TEST_CASE("implicit: Rodas5P meets the conditions of order 5, its estimate those of order 4")
+{
+    // Each tree of Hairer & Wanner 1996, table IV.7.1: a wrong digit of the tableau is seen here.
+    const Tableau t;
+    const auto of = [](const Tableau::Matrix& m, const Tableau::Column& x) { return Tableau::times(m, x); };
+    const auto by = [](const Tableau::Column& x, const Tableau::Column& y) { return Tableau::product(x, y); };
+    const Tableau::Column one{1, 1, 1, 1, 1, 1, 1, 1}, a = of(t.alpha, one), b = of(t.beta, one),
+                                                       aa = by(a, a);
+    for (const std::size_t last : {std::size_t{7}, std::size_t{6}}) {
+        const Tableau::Column w = t.weights(last);
+        const auto is = [&](const Tableau::Column& x, double wanted) {
+            CHECK(Tableau::sum(w, x) == Approx(wanted).epsilon(0).margin(2e-13));
+        };
+        CAPTURE(last);
+        is(one, 1.0), is(b, 1.0 / 2), is(aa, 1.0 / 3), is(of(t.beta, b), 1.0 / 6), is(by(aa, a), 1.0 / 4);
+        is(by(a, of(t.alpha, b)), 1.0 / 8), is(of(t.beta, aa), 1.0 / 12),
+            is(of(t.beta, of(t.beta, b)), 1.0 / 24);
+        if (last == 6) continue;
+        is(by(aa, aa), 1.0 / 5), is(by(aa, of(t.alpha, b)), 1.0 / 10);
+        is(by(of(t.alpha, b), of(t.alpha, b)), 1.0 / 20), is(by(a, of(t.alpha, aa)), 1.0 / 15);
+        is(by(a, of(t.alpha, of(t.beta, b))), 1.0 / 30), is(of(t.beta, by(aa, a)), 1.0 / 20);
+        is(of(t.beta, by(a, of(t.alpha, b))), 1.0 / 40), is(of(t.beta, of(t.beta, aa)), 1.0 / 60);
+        is(of(t.beta, of(t.beta, of(t.beta, b))), 1.0 / 120);
+    }
+    for (std::size_t i = 0; i < 8; ++i) {
+        CAPTURE(i);
+        CHECK(wg::detail::Rodas5P::time[i] == Approx(a[i]).epsilon(0).margin(2e-13));
+        CHECK(wg::detail::Rodas5P::d[i] == Approx(b[i] - a[i]).epsilon(0).margin(2e-13));
+    }
 }
 
 TEST_CASE("implicit: Rodas5P has order 5, and its polynomial order 4")
