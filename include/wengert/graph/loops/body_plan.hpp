@@ -27,6 +27,8 @@ public:
     virtual void run() = 0;
     /// The next values become the present ones.
     virtual void advance() = 0;
+    /// Why it is not what the backend makes of graphs, or "".
+    std::string note;
 
     void load(std::size_t i, const std::byte* data)
     {

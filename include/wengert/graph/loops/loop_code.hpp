@@ -48,6 +48,8 @@ public:
     void give(std::unique_ptr<LoopPlans> plans);
     /// A backend's own way to make steps ready, from now on.
     void make_steps_by(MakeStep make);
+    /// Makes them ready now: why they are not what the backend makes of graphs, or "".
+    std::string prepare(const LoopParameters& p);
     /// Steps made by the run that ended last: forwards, and by the derivative.
     std::atomic<std::uint64_t> forward{0}, recorded{0};
 

@@ -82,6 +82,16 @@ WENGERT_INLINE void LoopCode::make_steps_by(MakeStep make)
     if (std::exchange(make_, make) != make) free_.clear();
 }
 
+WENGERT_INLINE std::string LoopCode::prepare(const LoopParameters& p)
+{
+    auto plans = take(p);
+    std::string note;
+    for (const BodyPlan* b : {plans->body.get(), plans->other.get(), plans->pull.get()})
+        if (note.empty() && b) note = b->note;
+    give(std::move(plans));
+    return note;
+}
+
 WENGERT_INLINE void LoopCode::give(std::unique_ptr<LoopPlans> plans)
 {
     const std::lock_guard lock(mutex_);

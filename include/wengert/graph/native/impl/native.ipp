@@ -82,14 +82,20 @@ inline void* const* bind_constants(tiling::Emitter& e, const std::vector<Ref<Blo
     return at;
 }
 
-/// Adds that an elementwise operation is not compiled, because its rule has no text; the same line once, of very many some.
+/// Adds a line that is not there yet; of very many some.
+inline void add_note(std::string& note, const std::string& what)
+{
+    if (!what.empty() && note.size() < 2000 && note.find(what) == std::string::npos)
+        note += (note.empty() ? "" : "; ") + what;
+}
+
+/// Adds that an elementwise operation is not compiled, because its rule has no text.
 inline void note_without_text(std::string& note, const GraphNode& n)
 {
     if (!n.primitive->value || element_count(n.shape) == 0) return;
-    const std::string what = std::string(n.primitive->name) + " of " + std::string(name_of(n.dtype)) +
-                             (n.at.line ? " at " + to_string(n.at) : "") +
-                             " has no native form and is a kernel of the library";
-    if (note.size() < 2000 && note.find(what) == std::string::npos) note += (note.empty() ? "" : "; ") + what;
+    add_note(note, std::string(n.primitive->name) + " of " + std::string(name_of(n.dtype)) +
+                       (n.at.line ? " at " + to_string(n.at) : "") +
+                       " has no native form and is a kernel of the library");
 }
 
 /// One object of the plans that have functions; no object where none has.
@@ -121,7 +127,10 @@ public:
                         constants_, single);
             return;
         }
-        if (loop) loop->code->make_steps_by(&native_step);
+        if (loop) {
+            loop->code->make_steps_by(&native_step);
+            add_note(note, loop->code->prepare(*loop));
+        }
         ++uncompiled;
         loops_left += loop != nullptr;
         note_without_text(note, n);
@@ -135,11 +144,21 @@ public:
         const tiling::Rotation rotation{states, fixed, ProgramBody::least_swapped};
         const NativePlan code(*body.step, "wg", rotation);
         const Compiled compiled = compile_plans({&code});
-        if (code.too_long() || !compiled.object) return std::make_unique<ProgramBody>(g, states, fixed);
-        return std::make_unique<ProgramBody>(std::move(body), code.plan, rotation, [&](tiling::Emitter& e) {
-            NativeEmission steps(code, compiled, e);
-            for (std::size_t t = 0; t < code.plan.tasks.size(); ++t) steps.task(t);
-        });
+        if (code.too_long() || !compiled.object) {
+            auto tiles = std::make_unique<ProgramBody>(g, states, fixed);
+            const std::string why = code.too_long() ? code.why_too_long() : compiled.message;
+            if (!why.empty()) tiles->note = "of the steps of a loop: " + why;
+            return tiles;
+        }
+        std::string said;
+        auto made =
+            std::make_unique<ProgramBody>(std::move(body), code.plan, rotation, [&](tiling::Emitter& e) {
+                NativeEmission steps(code, compiled, e);
+                for (std::size_t t = 0; t < code.plan.tasks.size(); ++t) steps.task(t);
+                said = steps.note;
+            });
+        made->note = said;
+        return made;
     }
 
     std::string note;
