@@ -1,5 +1,6 @@
 // What solvers find, beside closed forms; what they tell of it; what has no answer.
 #include "implicit/implicit_cases.hpp"
+#include "implicit/order_conditions.hpp"
 #include "lacks.hpp"
 
 #include <wengert/linalg.hpp>
@@ -77,6 +78,33 @@ TEST_CASE("implicit: odeint beside closed forms, forward and backward in time")
     CHECK(allclose(twice(1), D{1.0, 0.0}, 0.0));
     CHECK(allclose(twice(2), twice(3), 0.0));
     CHECK(wg::odeint(spin, D{1.0, 0.0}, D{0.5}, D(2.0)).shape() == wg::Shape{1, 2});
+}
+
+TEST_CASE(
+    "implicit: Dormand and Prince's tableau meets the conditions of order 5, its polynomial those of order 4")
+{
+    namespace orders = order_conditions;
+    using P = wg::detail::DormandPrince;
+    orders::Matrix a(7, orders::Column(7));
+    for (std::size_t i = 0; i < 7; ++i) {
+        std::copy_n(P::a[i], i, a[i].begin());
+        CAPTURE(i);
+        CHECK(P::c[i] == Approx(orders::sum(a[i], orders::Column(7, 1.0))).epsilon(0).margin(1e-15));
+    }
+    const double theta = 0.3, rest = 1 - theta;
+    for (const orders::Tree& tree : orders::trees(a, a)) {
+        CAPTURE(tree.order, tree.wanted);
+        CHECK(orders::sum(a[6], tree.weights) == Approx(tree.wanted).epsilon(0).margin(1e-14));
+        if (tree.order == 5) continue;
+        double error = 0, between = 0;
+        for (std::size_t i = 0; i < 7; ++i) {  // of StepPolynomial, by stages
+            const double b = a[6][i], first = (i == 0) - b, last = b - (i == 6) - first;
+            error += P::error[i] * tree.weights[i];
+            between += theta * (b + rest * (first + theta * (last + rest * P::between[i]))) * tree.weights[i];
+        }
+        CHECK(error == Approx(0.0).epsilon(0).margin(1e-15));
+        CHECK(between == Approx(tree.wanted * std::pow(theta, tree.order)).epsilon(0).margin(1e-14));
+    }
 }
 
 TEST_CASE("implicit: an order of the method's error")
