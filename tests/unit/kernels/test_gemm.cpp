@@ -110,16 +110,18 @@ TEMPLATE_TEST_CASE("the choice between BLAS and own loops changes no result and 
                  [](auto... x) { wengert::kernels::gemm<T>(x...); });
     check_all<T>({{5, 3, 2}, {17, 18, 19}, {64, 10, 30}},
                  [](auto... x) { wengert::kernels::own_gemm<T>(x...); });
-    const bool wide = sizeof(wengert::Lane<double, A>) == 64;
-    CHECK(detail::own_is_faster<A>(true, false, 64, 512, 784) == wide);
-    CHECK_FALSE(detail::own_is_faster<A>(false, false, 64, 512, 784));
-    CHECK(detail::own_is_faster<A>(false, true, 64, 512, 10) == wide);
+    constexpr std::size_t own = sizeof(wengert::Lane<double, A>);
+    for (const std::size_t blas : {16U, 32U})
+        CHECK(detail::own_is_faster<A>(blas, false, 64, 512, 784) == (own > blas));
+    CHECK_FALSE(detail::own_is_faster<A>(64, false, 64, 512, 784));
+    CHECK(detail::own_is_faster<A>(64, true, 64, 512, 10) == (own == 64));
 #if defined(WENGERT_HAS_BLAS)
-    CHECK(detail::blas_is_narrow("Zen"));
-    CHECK(detail::blas_is_narrow("HASWELL"));
+    CHECK(detail::blas_register("Prescott") == 16);
+    CHECK(detail::blas_register("Zen") == 32);
+    CHECK(detail::blas_register("HASWELL") == 32);
     for (const char* core : {"", "SkylakeX", "Cooperlake", "Sapphirerapids", "ZenX"}) {
         CAPTURE(core);
-        CHECK_FALSE(detail::blas_is_narrow(core));
+        CHECK(detail::blas_register(core) == 64);
     }
 #endif
     CHECK_FALSE(wengert::kernels::about_products().empty());

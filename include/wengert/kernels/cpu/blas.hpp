@@ -41,28 +41,33 @@ inline std::string_view blas_core()
     return openblas_get_corename ? std::string_view(openblas_get_corename()) : std::string_view();
 }
 
-/// Its kernels have registers of at most 256 bits. OpenBLAS 0.3.21 knows Zen 4 by its flags only: built without AVX-512, or
-/// told so, it takes those of Zen or Haswell there.
-inline bool blas_is_narrow(std::string_view core)
+/// Bytes of the registers of OpenBLAS' kernels for a core; 64 for one that is not listed. OpenBLAS 0.3.21 knows Zen 4 by its flags
+/// only: built without AVX-512, or told so, it takes those of Zen or Haswell there. What it does not know at all is a Prescott.
+inline std::size_t blas_register(std::string_view core)
 {
-    for (const std::string_view narrow : {"haswell", "zen", "excavator", "steamroller", "piledriver",
-                                          "bulldozer", "sandybridge", "nehalem", "prescott", "core2"}) {
-        bool same = core.size() == narrow.size();
-        for (std::size_t i = 0; same && i < core.size(); ++i) same = (core[i] | 0x20) == narrow[i];
-        if (same) return true;
-    }
-    return false;
+    const auto is = [&](std::string_view one) {
+        bool same = core.size() == one.size();
+        for (std::size_t i = 0; same && i < core.size(); ++i) same = (core[i] | 0x20) == one[i];
+        return same;
+    };
+    for (const std::string_view narrow : {"prescott", "core2", "penryn", "dunnington", "atom", "nehalem"})
+        if (is(narrow)) return 16;
+    for (const std::string_view narrow :
+         {"haswell", "zen", "excavator", "steamroller", "piledriver", "bulldozer", "sandybridge"})
+        if (is(narrow)) return 32;
+    return 64;
 }
 #endif
 
-/// Are the library's own loops the faster ones? Measured by bench/products.cpp. Against kernels of 256 bits they are with
-/// AVX-512 for all sizes; against OpenBLAS' for SkylakeX and later where B is transposed, and for few rows of a product
-/// that is too large for its kernels for small matrices (m n k > 10⁶).
+/// Are the library's own loops the faster ones? Measured by bench/products.cpp. Where their registers are wider than those of the
+/// BLAS they are for all sizes. With AVX-512 they are against OpenBLAS' for SkylakeX and later where B is transposed, and for few rows
+/// of a product that is too large for its kernels for small matrices (m n k > 10⁶).
 template <class A>
-bool own_is_faster(bool narrow, bool tb, std::size_t m, std::size_t n, std::size_t k) noexcept
+bool own_is_faster(std::size_t blas, bool tb, std::size_t m, std::size_t n, std::size_t k) noexcept
 {
-    if (sizeof(Lane<double, A>) < 64) return false;
-    if (narrow) return true;
+    constexpr std::size_t own = sizeof(Lane<double, A>);
+    if (own > blas) return true;
+    if (own < 64) return false;
     if (tb) return k <= 24 || m >= 200 || (m >= 24 && n >= 32) || (m >= 3 && n >= 128);
     return m >= 3 && m <= 32 && m * n * k > 1'000'000;
 }
@@ -71,8 +76,8 @@ bool own_is_faster(bool narrow, bool tb, std::size_t m, std::size_t n, std::size
 template <class A> bool own_is_chosen(bool tb, std::size_t m, std::size_t n, std::size_t k)
 {
 #if defined(WENGERT_HAS_BLAS)
-    static const bool narrow = blas_is_narrow(blas_core());
-    if (!own_is_faster<A>(narrow, tb, m, n, k)) return false;
+    static const std::size_t blas = blas_register(blas_core());
+    if (!own_is_faster<A>(blas, tb, m, n, k)) return false;
     return m * n * k <= 262'144 || !openblas_get_num_threads || openblas_get_num_threads() <= 1;
 #else
     return static_cast<void>(tb), static_cast<void>(m), static_cast<void>(n), static_cast<void>(k), true;

@@ -338,6 +338,35 @@ template <class T, class A> inline Lane<T, A> Lane<T, A>::load_part(const T* p, 
             return Batch(_mm512_mask_loadu_pd(fill.batch, static_cast<__mmask8>(bits), p));
     }
 #endif
+#if defined(__AVX__)  // a buffer would be loaded while its elements are still on their way
+    if constexpr (sizeof(Register) == 32) {
+        if constexpr (sizeof(T) == 4) {
+            alignas(32) static constexpr std::int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+            const __m256i mask = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones + 8 - count));
+            return Batch(
+                _mm256_blendv_ps(fill.batch, _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask)));
+        } else {
+            alignas(32) static constexpr std::int64_t ones[8] = {-1, -1, -1, -1};
+            const __m256i mask = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones + 4 - count));
+            return Batch(
+                _mm256_blendv_pd(fill.batch, _mm256_maskload_pd(p, mask), _mm256_castsi256_pd(mask)));
+        }
+    }
+#endif
+#if defined(__SSE2__)
+    if constexpr (sizeof(Register) == 16) {
+        if (count == 0) return fill;
+        if constexpr (sizeof(T) == 8)
+            return Batch(_mm_loadl_pd(fill.batch, p));
+        else {
+            if (count == 1) return Batch(_mm_move_ss(fill.batch, _mm_load_ss(p)));
+            const __m128 two = _mm_loadl_pi(fill.batch, reinterpret_cast<const __m64*>(p));
+            if (count == 2) return Batch(two);
+            const __m128 last = _mm_shuffle_ps(_mm_load_ss(p + 2), fill.batch, _MM_SHUFFLE(3, 3, 0, 0));
+            return Batch(_mm_shuffle_ps(two, last, _MM_SHUFFLE(2, 0, 1, 0)));
+        }
+    }
+#endif
     alignas(Batch) T buffer[width];
     fill.store(buffer);
     for (std::size_t i = 0; i < count; ++i) buffer[i] = p[i];

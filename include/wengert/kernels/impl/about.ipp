@@ -19,9 +19,10 @@ WENGERT_INLINE std::string about_products()
     using A = xsimd::default_arch;
     const std::string core(detail::blas_core());
     const std::string name = core.empty() ? "CBLAS" : "OpenBLAS (" + core + ")";
-    if (sizeof(Lane<double, A>) < 64) return name;
-    return name + (detail::blas_is_narrow(core) ? ", but products by own loops, which have wider registers"
-                                                : ", some shapes by own loops");
+    constexpr std::size_t own = sizeof(Lane<double, A>);
+    if (own > detail::blas_register(core))
+        return name + ", but products by own loops, which have wider registers";
+    return own < 64 ? name : name + ", some shapes by own loops";
 #else
     return "own loops, no BLAS";
 #endif
