@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How often the headers say what is to be said once: a function of numbers, the zero-cotangent rule, the order of folds, and the like.
-Prints each count; one that has grown beyond its limit fails. A path, as of another checkout's include/wengert, is counted instead."""
+Prints each count; one that has grown beyond its limit fails. A path, as of another checkout's include/wengert, is counted instead.
+Counts the lines of headers and bodies, too: a file of more than ROOMY lines fails, or of more than LONGEST where LONG names it."""
 import pathlib
 import re
 import sys
@@ -25,6 +26,12 @@ COUNTS = {
     "visitors of arguments": ("places", r"\b(?:void|bool|auto) (?:visit_arguments|each_tensor|for_each_leaf)\(", "", 2),
 }
 
+ROOMY, LONGEST = 330, 400  # lines
+# Files of more than ROOMY lines: they want a cut along a seam. Nothing is added here.
+LONG = set("""array/counted.hpp base/parts.hpp graph/c/cpp_folds.hpp graph/freeze/freeze.hpp graph/plan/impl/plan.ipp graph/text/loop_text.hpp
+    graph/text/stencils.hpp graph/tile/fused_partition.hpp kernels/cpu/lane_type.hpp kernels/cpu/passes.hpp ops/index/impl/run.ipp
+    ops/shape_rules.hpp scalar/kernel/kernel_calls.hpp scalar/stream/stream.hpp""".split())
+
 
 def code(text):
     """Without comments, strings kept."""
@@ -45,6 +52,19 @@ def count(root):
     return found
 
 
+def lengths(root):
+    """The lines of each file that has more than ROOMY."""
+    lines = {f.relative_to(root).as_posix(): len(f.read_text().splitlines()) for f in root.rglob("*.[hi]pp")}
+    return {path: n for path, n in sorted(lines.items()) if n > ROOMY}
+
+
+def too_long(long):
+    """What is longer than it may be, and what LONG names for no reason."""
+    found = [f"{path}: {n} lines, {LONGEST if path in LONG else ROOMY} are allowed"
+             for path, n in long.items() if n > (LONGEST if path in LONG else ROOMY)]
+    return found + [f"{path}: has {ROOMY} lines or fewer, so LONG need not name it" for path in sorted(LONG - long.keys())]
+
+
 def main():
     given = [a for a in sys.argv[1:] if not a.startswith("-")]
     root = pathlib.Path(given[0]) if given else ROOT
@@ -57,6 +77,13 @@ def main():
         if "--show" in sys.argv:
             print(*(f"         {path}: {k}" for path, k in places.items()), sep="\n")
         failed += n > most
+    long = lengths(root)
+    print(f"{len(long):4} headers of more than {ROOMY} lines, the longest has {max(long.values(), default=0)}")
+    if "--show" in sys.argv:
+        print(*(f"         {path}: {n}" for path, n in long.items()), sep="\n")
+    found = too_long(long)
+    print(*found, sep="\n", end="\n" if found else "")
+    failed += len(found)
     sys.exit(bool(failed) and not given)
 
 
