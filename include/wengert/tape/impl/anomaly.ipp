@@ -1,8 +1,10 @@
 // Where a NaN or Inf is born in an operation or in its tangent: what AnomalyMode looks for while a program runs.
 #pragma once
 
+#include "../../array/layout.hpp"
 #include "../../base/separate.hpp"
-#include "../apply.hpp"
+#include "../recorder.hpp"
+#include "../tape.hpp"
 
 namespace wengert::detail {
 

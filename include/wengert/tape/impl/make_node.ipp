@@ -1,8 +1,10 @@
 // The node of an operation: what it saves, its place on the tape, and the tangents of its result.
 #pragma once
 
+#include "../../array/layout.hpp"
 #include "../../base/separate.hpp"
-#include "../apply.hpp"
+#include "../recorder.hpp"
+#include "../tape.hpp"
 #include "anomaly.ipp"
 
 namespace wengert::detail {
