@@ -2,6 +2,8 @@
 #include "cuda/everywhere.hpp"
 #include "cuda/fake_control.hpp"
 
+#include <thread>
+
 namespace {
 
 There some() { return wg::to<wg::cuda>(wg::normal<double>(wg::Key(7), {5, 60})); }
@@ -222,6 +224,50 @@ TEST_CASE("a stream that the program captures is refused with the line, before a
     CHECK(bits(wg::from_dlpack<double, wg::cuda>(array, &theirs)) == bits(x));  // it was the caller's still
     const auto there = wg::cuda::on(theirs);
     CHECK(bits(frozen(x)) == expected);
+}
+
+TEST_CASE("a capture of the program's does not see what the library does beside it", "[gpu]")
+{
+    const Raw raw;
+    if (!raw.begin) {
+        SUCCEED("not on this driver, or not in this build");
+        return;
+    }
+    void* s = nullptr;
+    wg::cuda::synchronize();  // the device is this thread's
+    REQUIRE(raw.make_stream(&s, 1) == 0);
+    auto memory = wg::zeros<float, wg::cuda>({1000});
+    wg::cuda::synchronize();
+    const wg::cuda::Stream theirs(s);
+    const auto place = wg::cuda::lend(memory, theirs);
+    const Tensor<double> here = wg::normal<double>(wg::Key(3), {300, 300});
+    const auto work = [&] {  // takes memory, waits, copies both ways, captures, makes a handle of cuBLAS
+        const There x = wg::to<wg::cuda>(here);
+        auto frozen = wg::freeze([](const There& t) { return sum(tanh(matmul(t, t) * 0.01) + t); });
+        for (int k = 0; k < 4; ++k) frozen(x);
+        const wg::cuda::Stream side;
+        const auto there = wg::cuda::on(side);
+        CHECK(std::abs(frozen(x).item() - sum(tanh(matmul(here, here) * 0.01) + here).item()) < 1e-8);
+        wg::cuda::synchronize();
+        wg::cuda::trim();
+    };
+    for (const int mode : {0, 1, 2})  // global, of the thread, relaxed
+        for (const bool elsewhere : {false, true}) {
+            CAPTURE(mode, elsewhere);
+            REQUIRE(raw.begin(s, mode) == 0);
+            REQUIRE(raw.set(reinterpret_cast<Raw::Address>(place.data()), one, 1000, s) == 0);
+            if (elsewhere)
+                std::thread(work).join();
+            else
+                work();
+            void *graph = nullptr, *exec = nullptr;
+            REQUIRE(raw.end(s, &graph) == 0);
+            REQUIRE(raw.instantiate(&exec, graph, 0) == 0);
+            REQUIRE(raw.launch(exec, s) == 0);
+            REQUIRE(raw.wait(s) == 0);
+        }
+    CHECK(wg::to<wg::cpu>(sum(wg::cuda::borrow(place.data(), {1000}, {.stream = &theirs}))).item() ==
+          1000.0F);
 }
 
 TEST_CASE("memory that was lent or borrowed before a capture began, and ends in it", "[gpu]")

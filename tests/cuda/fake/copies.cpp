@@ -36,13 +36,13 @@ Result take_filled(Address* p, std::size_t bytes, int device)
 
 FAKE_EXPORT Result cuMemAlloc_v2(Address* p, std::size_t bytes)
 {
-    const fake::Call call(__func__);
+    const fake::UnsafeCall call(__func__);
     if (call.result) return call.result;
     return take_filled(p, bytes, fake::current_device());
 }
 FAKE_EXPORT Result cuMemFree_v2(Address p)
 {
-    const fake::Call call(__func__);
+    const fake::UnsafeCall call(__func__);
     if (call.result) return call.result;
     if (const Result r = fake::run_all()) return r;
     fake::open_memory();
@@ -52,7 +52,7 @@ FAKE_EXPORT Result cuMemFree_v2(Address p)
 }
 FAKE_EXPORT Result cuMemAllocAsync(Address* p, std::size_t bytes, fake::Stream* stream)
 {
-    const fake::Call call(__func__);
+    const fake::UnsafeCall call(__func__);
     if (call.result) return call.result;
     if (fake::is_body(stream)) return fake::spoil(stream);
     if (const Result r = take_filled(p, bytes, fake::device_of(stream))) return r;
@@ -69,7 +69,7 @@ FAKE_EXPORT Result cuMemFreeAsync(Address p, fake::Stream* stream)
 }
 FAKE_EXPORT Result cuMemHostAlloc(void** p, std::size_t bytes, unsigned)
 {
-    const fake::Call call(__func__);
+    const fake::UnsafeCall call(__func__);
     if (call.result) return call.result;
     *p = std::malloc(bytes);
     pinned()[static_cast<const char*>(*p)] = bytes;

@@ -48,7 +48,7 @@ fake::Result products(const char* name, Blas* blas, int ta, int tb, int m, int n
 
 FAKE_EXPORT fake::Result cublasCreate_v2(Blas** blas)
 {
-    const fake::Call call(__func__);
+    const fake::UnsafeCall call(__func__);
     if (call.result) return call.result;
     if (fake::thread_writes()) return 1;  // CUBLAS_STATUS_NOT_INITIALIZED
     *blas = new Blas;

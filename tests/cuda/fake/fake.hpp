@@ -72,6 +72,12 @@ private:
     std::unique_lock<std::recursive_mutex> lock_;
 };
 
+/// One that may be unsafe beside a capture. It spoils those that forbid it to this thread, and is refused.
+class UnsafeCall : public Call {
+public:
+    explicit UnsafeCall(const char* function);
+};
+
 /// What a test has ordered of the next call of this name: 0 for nothing.
 Result ordered(const char* function);
 Result failed();  ///< for good
@@ -111,7 +117,7 @@ void put(Stream* s, std::function<void()> work);
 int device_of(Stream* s);
 /// Does it write a graph?
 bool is_written(Stream* s);
-/// Does this thread capture anything?
+/// Does this thread capture anything in mode relaxed, as the library does?
 bool thread_writes();
 /// Does it write the body of a conditional node? Nothing takes or gives memory there.
 bool is_body(Stream* s);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
+#include <utility>
 
 namespace fake {
 
@@ -77,12 +79,33 @@ void write(Stream& s, std::function<void()> work)
     add(*s.captures, s, std::make_shared<Node>(Node{std::move(work)}));
 }
 bool is_written(Stream* s) { return s && existing(s)->captures; }
-/// Streams that this thread has begun to capture.
-thread_local std::vector<Stream*> begun;
+namespace {
+
+/// A capture that goes on, and who has begun it how.
+struct Begun {
+    Stream* stream;
+    Mode mode;
+    std::thread::id by = std::this_thread::get_id();
+    bool is_mine() const { return by == std::this_thread::get_id(); }
+};
+std::vector<Begun> begun;
+thread_local Mode mode_of_thread = Mode::global;
+
+}  // namespace
+
 bool thread_writes()
 {
-    return std::any_of(begun.begin(), begun.end(),
-                       [](const Stream* s) { return s->captures && !s->captures->freed; });
+    return std::any_of(begun.begin(), begun.end(), [](const Begun& b) {
+        return b.is_mine() && b.mode == Mode::relaxed && b.stream->captures && !b.stream->captures->freed;
+    });
+}
+UnsafeCall::UnsafeCall(const char* function) : Call(function)
+{
+    for (const Begun& b : begun) {
+        const bool forbids =
+            b.is_mine() ? b.mode != Mode::relaxed : b.mode == Mode::global && mode_of_thread == Mode::global;
+        if (mode_of_thread != Mode::relaxed && forbids) result = spoil(b.stream);
+    }
 }
 bool is_body(Stream* s) { return s && existing(s)->captures && existing(s)->captures->outer; }
 Result spoil(Stream* s)
@@ -122,27 +145,34 @@ FAKE_EXPORT Result cuStreamIsCapturing(fake::Stream* stream, int* status)
     *status = !stream->captures ? 0 : stream->spoilt ? 2 : 1;
     return fake::success;
 }
-FAKE_EXPORT Result cuStreamBeginCapture_v2(fake::Stream* stream, int)
+FAKE_EXPORT Result cuThreadExchangeStreamCaptureMode(int* mode)
+{
+    const fake::Call call(__func__);
+    if (call.result) return call.result;
+    *mode = static_cast<int>(std::exchange(fake::mode_of_thread, static_cast<fake::Mode>(*mode)));
+    return fake::success;
+}
+FAKE_EXPORT Result cuStreamBeginCapture_v2(fake::Stream* stream, int mode)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
     if (stream->captures) return fake::invalid_value;
     stream->captures = new fake::Graph;
-    fake::begun.push_back(stream);
+    fake::begun.push_back({stream, static_cast<fake::Mode>(mode)});
     stream->spoilt = false;
     stream->last.clear();
     return fake::success;
 }
 FAKE_EXPORT Result cuStreamBeginCaptureToGraph(fake::Stream* stream, fake::Graph* graph,
                                                const fake::Node* const* after, const void* edges,
-                                               std::size_t count, int)
+                                               std::size_t count, int mode)
 {
     const fake::Call call(__func__);
     if (call.result) return call.result;
     if (const Result r = fake::refuse_old(__func__)) return r;
     if (stream->captures || edges || !graph->outer) return fake::invalid_value;
     stream->captures = graph;
-    fake::begun.push_back(stream);
+    fake::begun.push_back({stream, static_cast<fake::Mode>(mode)});
     stream->spoilt = false;
     stream->last.assign(after, after + count);
     return fake::success;
@@ -152,7 +182,7 @@ FAKE_EXPORT Result cuStreamEndCapture(fake::Stream* stream, fake::Graph** graph)
     const fake::Call call(__func__);
     fake::Graph* const written = stream->captures;
     stream->captures = nullptr;
-    std::erase(fake::begun, stream);
+    std::erase_if(fake::begun, [&](const fake::Begun& b) { return b.stream == stream; });
     if (!written) return 401;  // CUDA_ERROR_ILLEGAL_STATE
     if (written->freed) fake::crash(__func__);
     if (call.result || stream->spoilt) {
@@ -236,7 +266,7 @@ FAKE_EXPORT Result cuGraphAddNode_v2(fake::Node** node, fake::Graph* graph, cons
 }
 FAKE_EXPORT Result cuGraphInstantiateWithFlags(fake::Graph** exec, fake::Graph* graph, unsigned long long)
 {
-    const fake::Call call(__func__);
+    const fake::UnsafeCall call(__func__);
     if (call.result) return call.result;
     for (const auto& [_, c] : graph->conditions)
         if (!c->used) return fake::invalid_value;

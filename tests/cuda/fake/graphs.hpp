@@ -57,4 +57,7 @@ struct Stream {
 
 void write(Stream& s, std::function<void()> work);
 
+/// How a capture is begun, and what a thread may do beside those of others.
+enum class Mode { global, of_thread, relaxed };
+
 }  // namespace fake

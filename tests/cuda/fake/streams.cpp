@@ -152,13 +152,14 @@ FAKE_EXPORT Result cuStreamGetId(fake::Stream* stream, unsigned long long* id)
     const fake::Call call(__func__);
     if (call.result) return call.result;
     stream = fake::existing(stream);
+    if (stream->captures) return fake::spoil(stream);
     if (!stream->id) stream->id = ++fake::state().ids;  // a default stream
     *id = stream->id;
     return fake::success;
 }
 FAKE_EXPORT Result cuStreamSynchronize(fake::Stream* stream)
 {
-    const fake::Call call(__func__);
+    const fake::UnsafeCall call(__func__);
     if (call.result) return call.result;
     stream = fake::existing(stream);
     if (stream->captures) return stream->spoilt = true, 900;
@@ -202,7 +203,7 @@ FAKE_EXPORT Result cuStreamWaitEvent(fake::Stream* stream, fake::Event* event, u
 }
 FAKE_EXPORT Result cuEventSynchronize(fake::Event* event)
 {
-    const fake::Call call(__func__);
+    const fake::UnsafeCall call(__func__);
     if (call.result) return call.result;
     const std::shared_ptr<fake::Event> it = fake::state().events.at(event);
     if (it->reached == it->recorded) return fake::success;

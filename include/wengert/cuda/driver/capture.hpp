@@ -52,9 +52,6 @@ private:
     OrderedRuns runs_;
 };
 
-/// CU_STREAM_CAPTURE_MODE_RELAXED
-inline constexpr int whatever_else_is_called = 2;
-
 /// While it lives this thread's work on the device is captured and not done; other threads' is not. What waits for the device, or
 /// copies from or to the host, throws DeviceError.
 class Capture {

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 
 #include "../../array/device.hpp"
+#include "beside_captures.hpp"
 #include "prototypes.hpp"
 
 namespace wengert::detail::gpu {
@@ -100,6 +101,11 @@ private:
         if (const Result r = init(0); r != success) return failed("cuInit", r);
         if (const Result r = device_count(&devices); r != success) return failed("cuDeviceGetCount", r);
         if (devices == 0) reason = "CUDA: the driver knows no device";
+        allow_beside_captures<&DriverFunctions::take, &DriverFunctions::give, &DriverFunctions::take_in_order,
+                              &DriverFunctions::give_in_order, &DriverFunctions::take_pinned,
+                              &DriverFunctions::wait_for_stream, &DriverFunctions::wait_for_event,
+                              &DriverFunctions::instantiate, &DriverFunctions::end_executable>(
+            *this, exchange_capture_mode);
     }
     void failed(const char* function, Result r)
     {
@@ -152,7 +158,10 @@ public:
     }
 
 private:
-    Products() : Library("libcublas", toolkit_files("cublas", Driver::get().made, toolkit_home())) {}
+    Products() : Library("libcublas", toolkit_files("cublas", Driver::get().made, toolkit_home()))
+    {
+        allow_beside_captures<&BlasFunctions::make>(*this, Driver::get().exchange_capture_mode);
+    }
 };
 
 /// Throws DeviceError with what is being done at the moment: "[tanh] CUDA: cuLaunchKernel failed: … (file:line)".

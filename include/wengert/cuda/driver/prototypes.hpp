@@ -91,6 +91,7 @@ struct DriverFunctions {
     Result (*is_captured)(Stream*, int* status);  ///< status 0: it is not
     Result (*begin_capture)(Stream*, int mode);
     Result (*end_capture)(Stream*, WorkGraph**);
+    Result (*exchange_capture_mode)(int* mode);  ///< of the thread
     Result (*instantiate)(WorkGraphExec**, WorkGraph*, unsigned long long flags);
     Result (*launch_graph)(WorkGraphExec*, Stream*);
     Result (*end_graph)(WorkGraph*);
@@ -149,6 +150,7 @@ template <class Find> void each_function(DriverFunctions& f, const Find& find)
     find(f.is_captured, "cuStreamIsCapturing");
     find(f.begin_capture, "cuStreamBeginCapture_v2");
     find(f.end_capture, "cuStreamEndCapture");
+    find(f.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
     find(f.instantiate, "cuGraphInstantiateWithFlags");
     find(f.launch_graph, "cuGraphLaunch");
     find(f.end_graph, "cuGraphDestroy");

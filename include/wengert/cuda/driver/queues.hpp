@@ -197,10 +197,10 @@ private:
     static void renew(Queue& q)
     {
         const Driver& d = Driver::get();
+        q.refuse_capture();  // which even asking for its number would spoil
         unsigned long long id = 0;
         if (!d.stream_id || d.stream_id(q.stream_, &id) != success) id = 0;
         if (id != 0 && id == q.id_) return;
-        q.refuse_capture();
         if (q.marked_) check(d.wait_in_stream(q.stream_, q.tail_, 0), "cuStreamWaitEvent");
         q.id_ = id, q.seen_.clear();
     }
