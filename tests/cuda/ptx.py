@@ -27,7 +27,7 @@ def at_once(text, name):
     body = text[text.index(f"__global__ void {name}("):]
     body = body[:body.find("\n}\n")]
     found, pack = re.search(r"u < (\d+)", body), re.search(r"wg_pack<[\w ]+, (\d+)>", body)
-    operands = len(set(re.findall(r"\bx\d+\[u\] =|const [\w ]+ a\d+ = p\d+\[i\]", body)))
+    operands = len(set(re.findall(r"\bx\d+\[u\] =|\bread\d+\[u\] =", body)))
     return (int(found[1]) if found else 1), (int(pack[1]) if pack else 1), operands
 
 

@@ -1,5 +1,6 @@
 // The kernels of folds of whole axes, in the order of kernels/cpu/fold.hpp: a row is 256 bytes of sums, folded in halves, a thread for each;
-// parts of 16 KiB are combined like the carries of a binary counter. Columns go four rows at a time, 256 after 256.
+// parts of 16 KiB are combined like the carries of a binary counter. Columns go four rows at a time, 256 after 256. A thread reads
+// several elements before it adds the first of them, so that the memory has something to do.
 //
 // What is folded are the passes of a fold (base/monoids.hpp), whose formulas fold_formulas.hpp prints: a struct wg_pass0 and so on.
 #pragma once
@@ -55,8 +56,16 @@ template <class P> inline void wg_rows(const wg_fold& f)
         const wg_int end = f.n - begin < P::part ? f.n : begin + P::part;
         const wg_int at = o / f.inner * f.n * f.inner + o % f.inner;
         S s = P::none();
-        if (some)
-            for (wg_int k = begin + lane; k < end; k += lanes) s = P::with(s, P::element(f, at + k * f.inner, o, k));
+        if (some) {
+            wg_int k = begin + lane;
+            for (; k + 3 * lanes < end; k += 4 * lanes) {
+                S next[4];
+#pragma unroll
+                for (int u = 0; u < 4; ++u) next[u] = P::element(f, at + (k + u * lanes) * f.inner, o, k + u * lanes);
+                s = P::with(P::with(P::with(P::with(s, next[0]), next[1]), next[2]), next[3]);
+            }
+            for (; k < end; k += lanes) s = P::with(s, P::element(f, at + k * f.inner, o, k));
+        }
         for (int l = lanes; l < P::lanes; l *= 2) s = P::with(s, P::none());
         sum[threadIdx.x] = s;
         for (int h = lanes / 2; h > 0; h /= 2) {
@@ -124,6 +133,10 @@ template <class P> inline void wg_columns(const wg_fold& f)
 #define WG_FOUR(k) P::with(P::with(WG_AT(k), WG_AT((k) + 1)), P::with(WG_AT((k) + 2), WG_AT((k) + 3)))
         wg_int k = begin + (end - begin < 4 ? 1 : 4);
         S s = end - begin < 4 ? WG_AT(begin) : WG_FOUR(begin);
+        for (; k + 16 <= end; k += 16) {
+            const S next[4] = {WG_FOUR(k), WG_FOUR(k + 4), WG_FOUR(k + 8), WG_FOUR(k + 12)};
+            s = P::with(P::with(P::with(P::with(s, next[0]), next[1]), next[2]), next[3]);
+        }
         for (; k + 4 <= end; k += 4) s = P::with(s, WG_FOUR(k));
         for (; k < end; ++k) s = P::with(s, WG_AT(k));
         if (f.parts == 1 && f.n > 1) s = P::end(s);

@@ -91,6 +91,7 @@ inline wg_int wg_ruled(const wg_program& p, const wg_rule& r, const wg_int* i)
 #pragma unroll 1
     for (int t = 0; t < r.terms; ++t) q += r.step[t] * i[r.axis[t]];
     const wg_int n = r.extent;
+    if (r.rule == masked || (q >= 0 && q < n)) return q;  // mostly; a remainder of 64 bits takes some hundred instructions
     if (r.rule == wrapped) {
         q %= n;
         return q < 0 ? q + n : q;
@@ -170,10 +171,17 @@ inline void wg_set(const wg_program& p, int first, int last, wg_int k, wg_int* i
         k = q;
     }
 }
+/// All axes at 0. They lie in memory, so the rest of the 16 is left alone.
+inline void wg_begin(const wg_program& p, wg_int* i)
+{
+#pragma unroll 1
+    for (int a = 0; a < p.axes; ++a) i[a] = 0;
+}
 /// f(i) for what this thread does: its places along the first axes, and along the next, up to `last`, one after another.
 template <class F> inline void wg_each_place(const wg_program& p, int last, const F& f)
 {
-    wg_int i[16] = {0};
+    wg_int i[16];
+    wg_begin(p, i);
     for (wg_int t = wg_thread(); t < p.threads; t += wg_threads()) {
         wg_set(p, 0, p.apart, t, i);
 #pragma unroll 1
@@ -197,7 +205,8 @@ template <class T> inline void wg_run(const wg_program& p)
 /// For each element of the axes without threads: where it goes, the others at 0. What goes nowhere comes last.
 extern "C" __global__ void find_places(const __grid_constant__ wg_program p)
 {
-    wg_int i[16] = {0};
+    wg_int i[16];
+    wg_begin(p, i);
     for (wg_int k = wg_thread(); k < p.room; k += wg_threads()) {
         wg_set(p, p.apart, p.axes, k, i);
         const wg_int at = k < p.each ? wg_find(p, p.y, i) : wg_nowhere;
@@ -209,7 +218,8 @@ extern "C" __global__ void find_places(const __grid_constant__ wg_program p)
 template <class T> inline void wg_run_sorted(const wg_program& p)
 {
     T* const y = (T*)p.y.data;
-    wg_int i[16] = {0};
+    wg_int i[16];
+    wg_begin(p, i);
     for (wg_int t = wg_thread(); t < p.threads * p.each; t += wg_threads()) {
         wg_int k = t / p.threads;
         const uint64_t word = p.word[k];

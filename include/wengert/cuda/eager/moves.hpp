@@ -9,10 +9,34 @@
 
 namespace wengert::detail::gpu {
 
+/// Bytes that lie beside each other on both sides, 16 at a time; a thread reads four times before it writes.
+inline constexpr std::string_view copy_line_text = R"wg(
+struct alignas(16) wg_16_bytes {
+    uint64_t word[2];
+};
+extern "C" __global__ void copy_line(const wg_places g)
+{
+    const wg_int packs = g.count / 16, threads = wg_threads();
+    const wg_16_bytes* const from = (const wg_16_bytes*)g.data[1];
+    wg_16_bytes* const to = (wg_16_bytes*)g.data[0];
+    for (wg_int i = wg_thread(); i < packs; i += 4 * threads) {
+        wg_16_bytes x[4];
+#pragma unroll
+        for (int u = 0; u < 4; ++u)
+            if (i + u * threads < packs) x[u] = from[i + u * threads];
+#pragma unroll
+        for (int u = 0; u < 4; ++u)
+            if (i + u * threads < packs) to[i + u * threads] = x[u];
+    }
+    for (wg_int i = 16 * packs + wg_thread(); i < g.count; i += threads)
+        ((unsigned char*)to)[i] = ((const unsigned char*)from)[i];
+}
+)wg";
+
 /// Kernels over words of 1, 4 and 8 bytes, and over numbers.
 inline std::string moves_text()
 {
-    std::string s(places_text);
+    std::string s = std::string(places_text) + std::string(copy_line_text);
     const auto words = [&](const char* size, const char* type) {
         const std::string head = std::string("extern \"C\" __global__ void ");
         const std::string loop =
@@ -55,6 +79,13 @@ inline std::string moves_text()
     return s;
 }
 
+/// Two of elements that lie beside each other, from addresses that 16 divides.
+inline bool is_line(const Places& p)
+{
+    const auto is_aligned = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
+    return p.rank == 1 && p.here == 0 && p.steps[0][0] == 1 && p.steps[1][0] == 1 && is_aligned(p.data[0]) &&
+           is_aligned(p.data[1]);
+}
 inline bool run_move(Gpu& gpu, const char* what, const Block& to, const Block* from, long long bits)
 {
     if (!Kernels::of(gpu).has(gpu, "moves", moves_text)) return false;
@@ -62,6 +93,13 @@ inline bool run_move(Gpu& gpu, const char* what, const Block& to, const Block* f
     std::optional<Places> places = places_of(to.shape, blocks, 2);
     if (!places) return false;
     places->bits = bits;
+    if (from && is_line(*places)) {
+        places->count *= static_cast<long long>(size_of(to.dtype));
+        constexpr long long at_once = 64;
+        launch(gpu, Kernels::of(gpu).find(gpu, "moves", "copy_line", moves_text),
+               (places->count + at_once - 1) / at_once, *places);
+        return true;
+    }
     const std::string name = std::string(what) + "_" + std::to_string(size_of(to.dtype));
     launch(gpu, Kernels::of(gpu).find(gpu, "moves", name.c_str(), moves_text), places->count, *places);
     return true;

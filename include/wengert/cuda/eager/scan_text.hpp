@@ -37,13 +37,43 @@ template <class T> inline void wg_scan(const wg_program& p)
         }
     });
 }
+/// Elements [first, first + some) of a line, which are v and have the factors f: s and each of them become v, one after another. They
+/// are read and written eight at a time, since a read of shared memory takes as long as several additions.
+template <class T, class Step> inline T wg_scan_part(T* v, T s, int some, const Step& step)
+{
+    int j = 0;
+    for (; j + 8 <= some; j += 8) {
+        T x[8];
+#pragma unroll
+        for (int u = 0; u < 8; ++u) x[u] = v[j + u];
+#pragma unroll
+        for (int u = 0; u < 8; ++u) x[u] = s = step(s, x[u], j + u);
+#pragma unroll
+        for (int u = 0; u < 8; ++u) v[j + u] = x[u];
+    }
+#pragma unroll 1
+    for (; j < some; ++j) v[j] = s = step(s, v[j], j);
+    return s;
+}
+template <class T> inline T wg_scan_part(const wg_program& p, T* v, const T* f, T s, wg_int first, int some)
+{
+    switch (first ? p.scanned : no_scan) {  // the beginning of a line is no sum
+    case sums: return wg_scan_part(v, s, some, [](T a, T x, int) { return wg_add(a, x); });
+    case products: return wg_scan_part(v, s, some, [](T a, T x, int) { return wg_times(a, x); });
+    case recurrence:
+        return wg_scan_part(v, s, some, [&](T a, T x, int j) { return wg_add(x, wg_times(f[j], a)); });
+    default:
+        return wg_scan_part(v, s, some, [&](T a, T x, int j) { return wg_step<T>(p, a, x, f[j], first + j); });
+    }
+}
 /// A block for each line, whose elements have places of their own.
 template <class T> inline void wg_scan_line(const wg_program& p)
 {
     const int part = 1024;
     __shared__ T v[part], f[part], sum[1];
     T* const y = (T*)p.y.data;
-    wg_int i[16] = {0};
+    wg_int i[16];
+    wg_begin(p, i);
     const wg_int n = p.extents[p.scan_axis];
     for (wg_int t = blockIdx.x; t < p.threads; t += gridDim.x) {
         wg_set(p, 0, p.apart, t, i);
@@ -55,12 +85,7 @@ template <class T> inline void wg_scan_line(const wg_program& p)
                 f[j] = wg_factor<T>(p, first + j, i);
             }
             __syncthreads();
-            if (threadIdx.x == 0) {
-                T s = first ? sum[0] : T(0);
-#pragma unroll 8
-                for (int j = 0; j < some; ++j) v[j] = s = wg_step<T>(p, s, v[j], f[j], first + j);
-                sum[0] = s;
-            }
+            if (threadIdx.x == 0) sum[0] = wg_scan_part<T>(p, v, f, first ? sum[0] : T(0), first, some);
             __syncthreads();
             for (int j = threadIdx.x; j < some; j += blockDim.x) {
                 i[p.scan_axis] = p.reverse ? n - 1 - (first + j) : first + j;

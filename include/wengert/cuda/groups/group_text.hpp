@@ -3,6 +3,8 @@
 // numbers in the text.
 #pragma once
 
+#include <numeric>
+
 #include "element_text.hpp"
 
 namespace wengert::detail::gpu {
@@ -33,7 +35,7 @@ public:
         fold_of(g_.node(fold_), f);
         return {
             filled("inline $ wg_chain(const wg_group<$>& g, wg_int at)\n{\n", type(x), addresses_.size()) +
-                pointers() + filled("    const $ i = ($)at;\n", index_, index_) + body_ +
+                pointers() + filled("    const $ i = ($)at;\n", index_, index_) + reads_ + body_ +
                 each_result([](std::size_t k, const std::string& name) {
                     return filled("        p$[i] = $;\n", k, name);
                 }) +
@@ -51,7 +53,10 @@ public:
         return filled("(const wg_group<$> g)\n{\n", addresses_.size()) + pointers() +
                filled("    for ($ first = ($)wg_thread(); first < $; first += $ * ($)wg_threads()) {\n",
                       index_, index_, count(), at_once_, index_) +
-               made() + some + body_ + each_result([](std::size_t k, const std::string& name) {
+               at_once("read", direct_) + at_once("made", results()) + some + reads_ +
+               each(direct_, "        read$[u] = a$;\n") + end + some +
+               each(direct_, "        const auto a$ = read$[u];\n") + body_ +
+               each_result([](std::size_t k, const std::string& name) {
                    return filled("        made$[u] = $;\n", k, name);
                }) +
                end + some + each_result([](std::size_t k, const std::string&) {
@@ -106,6 +111,7 @@ private:
             body_ += filled("        const $ a$ = p$[$];\n", type(v), direct_[k], direct_[k],
                             as_results(k) ? "i" : places_.place(at, space_->strides[k]));
         }
+        reads_ = std::exchange(body_, {});
         if (any_moves_) here_ = places_.split("i", shape_);
     }
     void statements(ValueId v)
@@ -115,12 +121,24 @@ private:
         for (ValueId i : g_.node(v).inputs) in.push_back(names_[i]);
         names_[v] = code_.write(program_of(g_, layouts_, v), in);
     }
-    /// The results of some elements, before they are written.
-    std::string made() const
+    /// The addresses that are results.
+    std::vector<std::size_t> results() const
+    {
+        std::vector<std::size_t> all(addresses_.size() - operands_);
+        std::iota(all.begin(), all.end(), operands_);
+        return all;
+    }
+    /// What is read of some elements before the first is made, or is made before the first is written: "float read0[8];".
+    std::string at_once(const char* name, const std::vector<std::size_t>& which) const
     {
         std::string s;
-        for (std::size_t k = operands_; k < addresses_.size(); ++k)
-            s += filled("        $ made$[$];\n", type(addresses_[k]), k, at_once_);
+        for (std::size_t k : which) s += filled("        $ $$[$];\n", type(addresses_[k]), name, k, at_once_);
+        return s;
+    }
+    static std::string each(const std::vector<std::size_t>& which, const char* statement)
+    {
+        std::string s;
+        for (std::size_t k : which) s += filled(statement, k, k);
         return s;
     }
     /// Statements about each result and its name.
@@ -138,6 +156,7 @@ private:
     std::vector<std::size_t> direct_;  ///< those addresses that are read at the places that are made
     bool any_moves_ = false;
     std::size_t at_once_ = 1;
+    std::string reads_;  ///< statements that read the direct operands
     Known names_;
     Names here_;
 };
