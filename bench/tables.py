@@ -111,6 +111,13 @@ def plain_view(results):
     return origin(results) + markdown(results["columns"], results["rows"])
 
 
+def first_gpu_view(results):
+    """Of the file that cuda/first_gpu.sh writes."""
+    rows = [[f"`{s['stage']}`", s["result"], s["seconds"], s["summary"]] for s in results["stages"]]
+    said = ["`cuda/first_gpu.sh`", results["gpu"], f"driver {results['driver']}", results["date"][:10], f"commit {results['commit'][:12]}"]
+    return "; ".join(said) + ".\n\n" + markdown(["stage", "", "seconds", "Catch2 says"], rows)
+
+
 def unseen_view():
     """Each file of the tests of CUDA: what its first comment says, and whether its tests run on a GPU as they are."""
     rows = []
@@ -163,7 +170,7 @@ def scaling_view(results):
                                        "the same, 1024² a rank", "efficiency"], rows)
 
 
-VIEWS = {"mpi-scaling": ("mpi", scaling_view), "light-readme": ("light", light_view), "readme": ("speed", readme_view), "speed": ("speed", speed_view), "change": ("before", change_view), "ci": ("ci", ci_view)}
+VIEWS = {"first-gpu": ("first_gpu", first_gpu_view), "mpi-scaling": ("mpi", scaling_view), "light-readme": ("light", light_view), "readme": ("speed", readme_view), "speed": ("speed", speed_view), "change": ("before", change_view), "ci": ("ci", ci_view)}
 
 
 def section(name):

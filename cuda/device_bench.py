@@ -37,8 +37,37 @@ def torch_rows():
             "transposed, x' + x": lambda: square.T + square, "sums of rows": lambda: square.sum(1),
             "sums of columns": lambda: square.sum(0), "sum of all": lambda: x.sum(),
             "softmax of rows": lambda: square.softmax(1), "running sums, cumsum(x)": lambda: x.cumsum(0),
-            "matmul(a, b)": lambda: a @ b}
+            "matmul(a, b)": lambda: a @ b, "MLP, a step of training": torch_training(torch), "heat, ten steps by roll": torch_heat(torch)}
     return {name: seconds(f, torch.cuda.synchronize) for name, f in work.items()}
+
+
+def torch_training(torch):
+    """A step with tensors of autograd, as the program's (Layers::step)."""
+    shapes = ((64, 784), (64, 10), (784, 512), (512, 512), (512, 10))
+    x, y, *weights = (0.1 * torch.randn(*shape, device="cuda") for shape in shapes)
+    weights = [w.requires_grad_() for w in weights]
+
+    def step():
+        h = x
+        for w in weights[:-1]:
+            h = (h @ w).relu()
+        slopes = torch.autograd.grad(((h @ weights[-1] - y) ** 2).mean(), weights)
+        with torch.no_grad():
+            return [w - 0.1 * g for w, g in zip(weights, slopes)]
+
+    return step
+
+
+def torch_heat(torch):
+    u = torch.randn(1024, 1024, device="cuda")
+
+    def steps():
+        v = u
+        for _ in range(10):
+            v = v + 0.1 * (v.roll(1, 0) + v.roll(-1, 0) + v.roll(1, 1) + v.roll(-1, 1) - 4 * v)
+        return v
+
+    return steps
 
 
 def jax_rows():
@@ -49,6 +78,7 @@ def jax_rows():
     except ImportError:
         return {}
     import jax.numpy as jnp
+    jax.config.update("jax_default_matmul_precision", "highest")  # else products are TF32's
     x, y = (jax.random.normal(jax.random.PRNGKey(k), (10_000_000,)) for k in (0, 1))
     square = jax.random.normal(jax.random.PRNGKey(2), (3200, 3200))
     a, b = (jax.random.normal(jax.random.PRNGKey(k), (4096, 4096)) for k in (3, 4))
@@ -56,12 +86,39 @@ def jax_rows():
             "transposed, x' + x": (lambda s: s.T + s, square), "sums of rows": (lambda s: s.sum(1), square),
             "sums of columns": (lambda s: s.sum(0), square), "sum of all": (jnp.sum, x),
             "softmax of rows": (lambda s: jax.nn.softmax(s, 1), square), "running sums, cumsum(x)": (jnp.cumsum, x),
-            "matmul(a, b)": (jnp.matmul, a, b)}
+            "matmul(a, b)": (jnp.matmul, a, b), "MLP, a step of training": jax_training(jax), "heat, ten steps by roll": jax_heat(jax)}
     rows = {}
     for name, (f, *of) in work.items():
         compiled = jax.jit(f)
-        rows[name] = seconds(lambda: compiled(*of), lambda: compiled(*of).block_until_ready())
+        rows[name] = seconds(lambda: compiled(*of), lambda: jax.block_until_ready(compiled(*of)))
     return rows
+
+
+def jax_training(jax):
+    shapes = ((64, 784), (64, 10), (784, 512), (512, 512), (512, 10))
+    x, y, *weights = (0.1 * jax.random.normal(jax.random.PRNGKey(k), shape) for k, shape in enumerate(shapes))
+
+    def loss(weights, x, y):
+        h = x
+        for w in weights[:-1]:
+            h = jax.nn.relu(h @ w)
+        return ((h @ weights[-1] - y) ** 2).mean()
+
+    def step(weights, x, y):
+        return [w - 0.1 * g for w, g in zip(weights, jax.grad(loss)(weights, x, y))]
+
+    return step, weights, x, y
+
+
+def jax_heat(jax):
+    roll = jax.numpy.roll
+
+    def steps(v):
+        for _ in range(10):
+            v = v + 0.1 * (roll(v, 1, 0) + roll(v, -1, 0) + roll(v, 1, 1) + roll(v, -1, 1) - 4 * v)
+        return v
+
+    return steps, jax.random.normal(jax.random.PRNGKey(9), (1024, 1024))
 
 
 def seconds(run, wait):

@@ -71,7 +71,7 @@ ahead() {
 sanitizer() {
     local tool=$1
     shift
-    compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 0 "$build/tests/test_cuda" "-#" "$(of_files "$@")"
+    compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 --launch-timeout 0 "$build/tests/test_cuda" "-#" "$(of_files "$@")"
 }
 # The reason why a stage cannot be run here.
 cannot() {
