@@ -80,6 +80,33 @@ void margins(const mpi::Comm& w)
     CHECK(last.shape() == wg::Shape{3, 6});
 }
 
+/// In a frozen function, a loop and a checkpoint, and where anomalies are looked for.
+void elsewhere(const mpi::Comm& w)
+{
+    const D z = numbers(w, {4}).parts();
+    const auto step = [&](const D& parts) {
+        return mpi::allreduce(C::from_parts(tanh(parts)), mpi::sum, w).parts() * (1.0 / w.size());
+    };
+    const auto loss = [&](const D& parts) { return sum(square(step(step(step(parts))))); };
+    const D wanted = wg::grad(loss)(z);
+    const auto loop = [&](const D& parts) {
+        return sum(
+            square(wg::scan([&](const D& u) { return std::pair(step(u), std::tuple<>()); }, parts, 3).first));
+    };
+    const auto saved = [&](const D& parts) {
+        return wg::checkpoint([&](const D& u) { return loss(u); })(parts);
+    };
+    CHECK(wg::allclose(wg::grad(loop)(z), wanted, 1e-13));
+    CHECK(wg::allclose(wg::grad(saved)(z), wanted, 1e-13));
+    auto frozen = wg::freeze(wg::grad(loss)), frozen_loop = wg::freeze(wg::grad(loop));
+    for (int k = 0; k < 3; ++k) {
+        CHECK(wg::allclose(frozen(z), wanted, 1e-13));
+        CHECK(wg::allclose(frozen_loop(z), wanted, 1e-13));
+    }
+    const wg::AnomalyMode on;
+    CHECK(wg::allclose(wg::grad(loss)(z), wanted, 1e-13));
+}
+
 void refused(const mpi::Comm& w)
 {
     const C z = numbers(w, {2});
@@ -90,4 +117,7 @@ void refused(const mpi::Comm& w)
 
 }  // namespace
 
-int main(int argc, char** argv) { return run_tests(argc, argv, {collectives, messages, margins, refused}); }
+int main(int argc, char** argv)
+{
+    return run_tests(argc, argv, {collectives, messages, margins, elsewhere, refused});
+}

@@ -1,5 +1,6 @@
 // The cache of compiled code: private, whole or not there, safe against two processes; and what happens without a compiler.
 #include "catch.hpp"
+#include "environment.hpp"
 
 #include <csignal>
 #include <fstream>
@@ -16,23 +17,6 @@ using namespace wengert;
 namespace nat = wengert::detail;
 
 namespace {
-
-/// An environment variable with another value for a while.
-class Environment {
-public:
-    Environment(const char* name, const char* value) : name_(name)
-    {
-        if (const char* v = std::getenv(name)) before_ = std::make_unique<std::string>(v);
-        value ? ::setenv(name, value, 1) : ::unsetenv(name);
-    }
-    Environment(const Environment&) = delete;
-    Environment& operator=(const Environment&) = delete;
-    ~Environment() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
-
-private:
-    const char* name_;
-    std::unique_ptr<std::string> before_;
-};
 
 /// A cache of its own, and a text that returns a number.
 struct Cache {

@@ -1,7 +1,7 @@
 // Loops that are no text as a whole run step by step, and explain() says what of a step is not compiled, and why.
 #include "catch.hpp"
+#include "environment.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -40,12 +40,12 @@ TEST_CASE("a loop whose steps cannot be compiled says so, and has eager's bits",
                           << mark << " ]; then echo it broke; exit 1; fi\ntouch " << mark << "\nexec "
                           << works << "\"$@\"\n";
     REQUIRE(::chmod(script.c_str(), 0700) == 0);
-    ::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
-    ::setenv("CXX", script.c_str(), 1);
     auto failing = freeze(sorted_steps, {.backend = native});
-    const D first = failing(x), second = failing(x);
-    ::unsetenv("CXX");
-    ::unsetenv("XDG_CACHE_HOME");
+    const auto [first, second] = [&] {
+        const Environment cache("XDG_CACHE_HOME", folder.path().c_str()), compiler("CXX", script.c_str());
+        const D once = failing(x);
+        return std::pair(once, failing(x));
+    }();
     std::filesystem::remove_all(folder.path());
     INFO(failing.explain());
     CHECK(failing.stats().uncompiled_loops == 1);

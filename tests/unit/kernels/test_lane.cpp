@@ -8,6 +8,9 @@
 #include <random>
 #include <vector>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 using wengert::Lane;
 using wengert::lit;
 
@@ -217,6 +220,52 @@ TEMPLATE_TEST_CASE("comparisons and masks agree with those of numbers", "[lane]"
                    same((L(a) > lit(0)) | (L(b) > lit(0)), p || q)));
             CHECK((same((L(a) > lit(0)) ^ (L(b) > lit(0)), p != q) && same(!(L(a) > lit(0)), !p)));
         }
+}
+
+namespace {
+
+/// Memory whose end nobody may read or write behind.
+class GuardedEnd {
+public:
+    GuardedEnd()
+    {
+        at_ = static_cast<std::byte*>(
+            ::mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        REQUIRE(at_ != MAP_FAILED);
+        REQUIRE(::mprotect(at_ + page_, page_, PROT_NONE) == 0);
+    }
+    GuardedEnd(const GuardedEnd&) = delete;
+    GuardedEnd& operator=(const GuardedEnd&) = delete;
+    ~GuardedEnd() { ::munmap(at_, 2 * page_); }
+    /// The last `count` numbers.
+    template <class T> T* last(std::size_t count) const
+    {
+        return reinterpret_cast<T*>(at_ + page_ - count * sizeof(T));
+    }
+
+private:
+    std::size_t page_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    std::byte* at_;
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a part of a register is read and written without what lies behind it", "[lane]", float,
+                   double)
+{
+    using T = TestType;
+    using L = Lane<T>;
+    const GuardedEnd memory;
+    for (std::size_t count = 0; count <= L::width; ++count) {
+        T* const part = memory.last<T>(count);
+        for (std::size_t i = 0; i < count; ++i) part[i] = static_cast<T>(i + 1);
+        std::vector<T> y(L::width);
+        const L x = L::load_part(part, count, L(T(9)));
+        x.store(y.data());
+        for (std::size_t i = 0; i < L::width; ++i) CHECK(y[i] == (i < count ? static_cast<T>(i + 1) : T(9)));
+        (x + L(T(1))).store_part(part, count);
+        for (std::size_t i = 0; i < count; ++i) CHECK(part[i] == static_cast<T>(i + 2));
+    }
 }
 
 TEMPLATE_TEST_CASE("the end of an array gets the bits of its middle, and nothing beyond is touched", "[lane]",
