@@ -193,11 +193,11 @@ private:
         if (!q.tail_) check(Driver::get().make_event(&q.tail_, no_timing), "cuEventCreate");
     }
     /// A user's stream may have ended, and another one may have its address. The new one then waits for the work of the old one, and
-    /// for nothing else.
+    /// for nothing else. One that is captured was known before, and asking for its number would spoil the capture.
     static void renew(Queue& q)
     {
+        if (q.is_captured()) return;
         const Driver& d = Driver::get();
-        q.refuse_capture();  // which even asking for its number would spoil
         unsigned long long id = 0;
         if (!d.stream_id || d.stream_id(q.stream_, &id) != success) id = 0;
         if (id != 0 && id == q.id_) return;

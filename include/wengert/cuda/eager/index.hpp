@@ -163,8 +163,28 @@ private:
         l.how = static_cast<int>(r.how), l.minus = r.minus;
         find_divisions(l);
         if (p_.scanned != Scan::none) return scan(r, dtype, l);
+        if (moves(r, dtype, l)) return;
         if (sorts(r, l)) return run_sorted(r, dtype, l);
         kernel("run", dtype, l.threads, l);
+    }
+    /// Where elements go from places to places that are affine in the axes, and meet nothing, it is a copy of a view to a view.
+    bool moves(const Index::Read& r, DType dtype, const IndexLaunch& l)
+    {
+        if (r.how != Combine::assign || r.minus || l.each != 1 || !l.x.data || l.x.rules || l.y.rules)
+            return false;
+        if (!Kernels::of(gpu_).has(gpu_, "moves", moves_text)) return false;
+        const std::size_t size = size_of(dtype);
+        const auto operand = [&](const Reach& at) {
+            kernels::Operand o{
+                static_cast<std::byte*>(at.data) + at.offset * static_cast<long long>(size), size, {}};
+            for (std::size_t a = 0; a < p_.extents.size(); ++a) o.strides.push_back(at.step[a]);
+            return o;
+        };
+        kernels::Operand operands[] = {operand(l.y), operand(l.x)};
+        const std::optional<Places> places =
+            places_of(Shape(p_.extents.data(), p_.extents.size()), operands, 2);
+        if (places) run_copy(gpu_, *places, size);
+        return places.has_value();
     }
     static void find_divisions(IndexLaunch& l)
     {

@@ -86,20 +86,25 @@ inline bool is_line(const Places& p)
     return p.rank == 1 && p.here == 0 && p.steps[0][0] == 1 && p.steps[1][0] == 1 && is_aligned(p.data[0]) &&
            is_aligned(p.data[1]);
 }
+/// Elements of this many bytes, from place to place.
+inline void run_copy(Gpu& gpu, Places places, std::size_t size)
+{
+    const auto kernel = [&](const char* name, long long threads) {
+        launch(gpu, Kernels::of(gpu).find(gpu, "moves", name, moves_text), threads, places);
+    };
+    if (!is_line(places)) return kernel(("copy_" + std::to_string(size)).c_str(), places.count);
+    places.count *= static_cast<long long>(size);
+    constexpr long long bytes_of_a_thread = 64;
+    kernel("copy_line", (places.count + bytes_of_a_thread - 1) / bytes_of_a_thread);
+}
 inline bool run_move(Gpu& gpu, const char* what, const Block& to, const Block* from, long long bits)
 {
     if (!Kernels::of(gpu).has(gpu, "moves", moves_text)) return false;
     const Block* blocks[] = {&to, from ? from : &to};
     std::optional<Places> places = places_of(to.shape, blocks, 2);
     if (!places) return false;
+    if (from) return run_copy(gpu, *places, size_of(to.dtype)), true;
     places->bits = bits;
-    if (from && is_line(*places)) {
-        places->count *= static_cast<long long>(size_of(to.dtype));
-        constexpr long long at_once = 64;
-        launch(gpu, Kernels::of(gpu).find(gpu, "moves", "copy_line", moves_text),
-               (places->count + at_once - 1) / at_once, *places);
-        return true;
-    }
     const std::string name = std::string(what) + "_" + std::to_string(size_of(to.dtype));
     launch(gpu, Kernels::of(gpu).find(gpu, "moves", name.c_str(), moves_text), places->count, *places);
     return true;

@@ -98,10 +98,8 @@ inline void find_divisions(Places& p, std::size_t n)
 inline bool is_number_here(const Block& b) noexcept { return !b.access.device && b.shape.size() == 0; }
 
 /// Operands over a shape, the first one written; axes are merged where all lie alike. Nothing where there are too many axes.
-inline std::optional<Places> places_of(const Shape& shape, const Block* const* blocks, std::size_t n)
+inline std::optional<Places> places_of(const Shape& shape, kernels::Operand* operands, std::size_t n)
 {
-    kernels::Operand operands[kernels::max_operands];
-    for (std::size_t k = 0; k < n; ++k) operands[k] = operand(*blocks[k], shape);
     const kernels::Loop loop(shape, operands, n);
     if (loop.rank() > Places::rank_most) return {};
     Places p;
@@ -111,13 +109,21 @@ inline std::optional<Places> places_of(const Shape& shape, const Block* const* b
     for (std::size_t d = 0; d < loop.rank(); ++d) p.extents[d] = loop.extent(d);
     for (std::size_t k = 0; k < n; ++k) {
         p.data[k] = operands[k].data;
-        if (is_number_here(*blocks[k])) {
-            p.here |= 1LL << k, p.data[k] = nullptr;
-            std::memcpy(&p.numbers[k], blocks[k]->data, size_of(blocks[k]->dtype));
-        }
         for (std::size_t d = 0; d < loop.rank(); ++d) p.steps[k][d] = operands[k].strides[d];
     }
     find_divisions(p, n);
+    return p;
+}
+inline std::optional<Places> places_of(const Shape& shape, const Block* const* blocks, std::size_t n)
+{
+    kernels::Operand operands[kernels::max_operands];
+    for (std::size_t k = 0; k < n; ++k) operands[k] = operand(*blocks[k], shape);
+    std::optional<Places> p = places_of(shape, operands, n);
+    for (std::size_t k = 0; k < n && p; ++k)
+        if (is_number_here(*blocks[k])) {
+            p->here |= 1LL << k, p->data[k] = nullptr;
+            std::memcpy(&p->numbers[k], blocks[k]->data, size_of(blocks[k]->dtype));
+        }
     return p;
 }
 
