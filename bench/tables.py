@@ -113,7 +113,7 @@ def plain_view(results):
 
 def first_gpu_view(results):
     """Of the file that cuda/first_gpu.sh writes."""
-    rows = [[f"`{s['stage']}`", s["result"], s["seconds"], s["summary"]] for s in results["stages"]]
+    rows = [[f"`{s['stage']}`", s["result"], s["seconds"], s["summary"].replace("\n", "; ")] for s in results["stages"]]
     said = ["`cuda/first_gpu.sh`", results["gpu"], f"driver {results['driver']}", results["date"][:10], f"commit {results['commit'][:12]}"]
     return "; ".join(said) + ".\n\n" + markdown(["stage", "", "seconds", "Catch2 says"], rows)
 
