@@ -1,6 +1,8 @@
 // Matrices of order 2 to 4 share registers: the same factors and solutions as LAPACK's, and the same bits wherever a matrix stands.
 #include "linalg/linalg_cases.hpp"
 
+#include <cfenv>
+
 #include <wengert/linalg.hpp>
 
 namespace la = wengert::linalg;
@@ -104,4 +106,17 @@ TEST_CASE("small matrices: what is not finite stays in its matrix", "[linalg]")
     CHECK(std::isnan(x(0, 0, 0).item()));
     CHECK(x(1, 0, 0).item() == 0.5);
     CHECK(x(1, 1, 0).item() == 0.25);
+}
+
+TEMPLATE_TEST_CASE("small matrices: lanes without one raise nothing, for programs that trap", "[linalg]",
+                   float, double)
+{
+    using T = TestType;
+    const std::int64_t n = GENERATE(2, 3, 4), count = GENERATE(1, 3);
+    const Tensor<T> a = wg::normal<T>(wg::Key(5), {count, n, n}) + T(4) * wg::eye<T>(n);
+    const Tensor<T> one = wg::normal<T>(wg::Key(6), {count, n, 1}),
+                    three = wg::normal<T>(wg::Key(7), {count, n, 3});
+    std::feclearexcept(FE_ALL_EXCEPT);
+    la::solve(a, one), la::solve(a, three), la::inv(a);
+    CHECK(std::fetestexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW) == 0);
 }

@@ -98,7 +98,8 @@ void elsewhere(const mpi::Comm& w)
     };
     CHECK(wg::allclose(wg::grad(loop)(z), wanted, 1e-13));
     CHECK(wg::allclose(wg::grad(saved)(z), wanted, 1e-13));
-    auto frozen = wg::freeze(wg::grad(loss)), frozen_loop = wg::freeze(wg::grad(loop));
+    auto frozen = wg::freeze(wg::grad(loss));
+    auto frozen_loop = wg::freeze(wg::grad(loop));
     for (int k = 0; k < 3; ++k) {
         CHECK(wg::allclose(frozen(z), wanted, 1e-13));
         CHECK(wg::allclose(frozen_loop(z), wanted, 1e-13));

@@ -50,14 +50,13 @@ private:
     /// lₖⱼ and uⱼₖ are elements (j, k) and (k, j) of what is stored. As |lₖⱼ| ≤ 1, a row's sum nearly always answers.
     template <class T> static bool is_rounding(const T* y, std::size_t columns, std::size_t n, std::size_t p)
     {
-        const T pivot = std::abs(y[p * columns + p]),
-                unit = static_cast<T>(n) * std::numeric_limits<T>::epsilon();
+        const T pivot = std::abs(y[p * columns + p]);
         T most = pivot, sum = pivot;
         for (std::size_t j = 0; j < p; ++j) most += std::abs(y[p * columns + j]);
-        if (!(pivot <= unit * most)) return false;
+        if (!kernels::lapack::is_rounding<T>(pivot, most, n)) return false;
         for (std::size_t j = 0; j < p; ++j)
             sum += std::abs(y[j * columns + p]) * std::abs(y[p * columns + j]);
-        return pivot <= unit * sum;
+        return kernels::lapack::is_rounding<T>(pivot, sum, n);
     }
 };
 
@@ -121,7 +120,7 @@ struct LuSolve {
     std::string parameters() const { return transposed ? "transposed" : ""; }
 
 private:
-    /// Whether one of the matrices is singular.
+    /// True where one of the matrices is singular.
     template <class T>
     bool solve_each(std::size_t n, std::size_t count, std::size_t columns, const T* factors, T* x) const
     {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <type_traits>
@@ -20,13 +21,14 @@ template <class T, class A, std::size_t Size> struct MatrixLanes {
     using L = Lane<T, A>;
     alignas(sizeof(L)) T at[Size][L::width];
 
-    /// From `count` matrices that start `step` elements apart. Lanes without one repeat the first, so that they raise nothing new.
-    void read(const T* from, std::size_t step, std::size_t count)
+    /// The first `size` elements of `count` matrices that start `step` elements apart. Lanes without a matrix repeat the first one, so
+    /// that they raise nothing new.
+    void read(const T* from, std::size_t step, std::size_t count, std::size_t size = Size)
     {
         for (std::size_t i = count; i < L::width; ++i)
-            for (std::size_t e = 0; e < Size; ++e) at[e][i] = from[e];
+            for (std::size_t e = 0; e < size; ++e) at[e][i] = from[e];
         detail::transpose<sizeof(T), A>(
-            static_cast<std::int64_t>(Size), static_cast<std::int64_t>(count),
+            static_cast<std::int64_t>(size), static_cast<std::int64_t>(count),
             reinterpret_cast<const std::byte*>(from), static_cast<std::int64_t>(step * sizeof(T)),
             reinterpret_cast<std::byte*>(at), static_cast<std::int64_t>(sizeof at[0]));
     }
@@ -37,9 +39,30 @@ template <class T, class A, std::size_t Size> struct MatrixLanes {
             reinterpret_cast<const std::byte*>(at), static_cast<std::int64_t>(sizeof at[0]),
             reinterpret_cast<std::byte*>(to), static_cast<std::int64_t>(step * sizeof(T)));
     }
+    /// A column of `count` matrices of this many columns.
+    void read_column(const T* from, std::size_t columns, std::size_t count)
+    {
+        if (columns == 1) return read(from, Size, count);
+        for (std::size_t i = 0; i < L::width; ++i)
+            for (std::size_t e = 0; e < Size; ++e)
+                at[e][i] = from[((i < count ? i : 0) * Size + e) * columns];
+    }
+    void write_column(T* to, std::size_t columns, std::size_t count) const
+    {
+        if (columns == 1) return write(to, Size, count);
+        for (std::size_t i = 0; i < count; ++i)
+            for (std::size_t e = 0; e < Size; ++e) to[(i * Size + e) * columns] = at[e][i];
+    }
     L get(std::size_t e) const { return L::load(at[e]); }
     void set(std::size_t e, L x) { x.store(at[e]); }
 };
+
+/// Is a pivot of order n only what rounding has left? `sum` has the terms that it is left from, see LuFactor.
+template <class T, class V> [[gnu::always_inline]] inline auto is_rounding(V pivot, V sum, std::size_t n)
+{
+    using std::abs;
+    return abs(pivot) <= V(static_cast<T>(n) * std::numeric_limits<T>::epsilon()) * sum;
+}
 
 /// Exchanges a and b where the mask says so.
 template <class L, class Mask> [[gnu::always_inline]] inline void exchange(Mask m, L& a, L& b)
@@ -73,8 +96,7 @@ template <std::size_t N, class L>
     for (std::size_t k = 0; k < N && judged; ++k) {
         L sum = abs(x[k][k]);
         for (std::size_t j = 0; j < k; ++j) sum = fma(abs(x[j][k]), abs(x[k][j]), sum);
-        const L unit{T(N) * std::numeric_limits<T>::epsilon()};
-        pivots[k] = where(abs(x[k][k]) <= unit * sum, -pivots[k], pivots[k]);
+        pivots[k] = where(is_rounding<T>(x[k][k], sum, N), -pivots[k], pivots[k]);
     }
 }
 
@@ -110,11 +132,10 @@ void lu_by_lanes(std::size_t count, const T* a, T* packed, bool judged)
     for (std::size_t first = 0; first < count; first += L::width) {
         const std::size_t n = std::min(L::width, count - first);
         MatrixLanes<T, A, N * N + N> m;
-        MatrixLanes<T, A, N * N> read;
-        read.read(a + first * N * N, N * N, n);
+        m.read(a + first * N * N, N * N, n, N * N);
         L x[N][N], pivots[N];
         for (std::size_t c = 0; c < N; ++c)
-            for (std::size_t r = 0; r < N; ++r) x[c][r] = read.get(c * N + r);
+            for (std::size_t r = 0; r < N; ++r) x[c][r] = m.get(c * N + r);
         factor_lanes<N>(x, pivots, judged);
         for (std::size_t c = 0; c < N; ++c)
             for (std::size_t r = 0; r < N; ++r) m.set(c * N + r, x[c][r]);
@@ -124,7 +145,7 @@ void lu_by_lanes(std::size_t count, const T* a, T* packed, bool judged)
 }
 
 /// X = A⁻¹ B, or A⁻ᵀ B, of `count` matrices of order N by their packed factors; each B has N rows and `columns` columns.
-/// Whether one of the pivots is rounding.
+/// True where one of the pivots is rounding.
 template <std::size_t N, class T, class A = xsimd::default_arch>
 bool solve_by_lanes(bool transposed, std::size_t count, std::size_t columns, const T* packed, T* b)
 {
@@ -140,15 +161,12 @@ bool solve_by_lanes(bool transposed, std::size_t count, std::size_t columns, con
         for (std::size_t k = 0; k < N; ++k) pivots[k] = m.get(N * N + k);
         for (std::size_t k = 0; k < N; ++k) rounding = rounding || any(pivots[k] < L{T(0)});
         for (std::size_t c = 0; c < columns; ++c) {
-            T* const at = b + first * N * columns + c;
-            alignas(sizeof(L)) T lanes[N][L::width] = {};
-            for (std::size_t i = 0; i < n; ++i)
-                for (std::size_t r = 0; r < N; ++r) lanes[r][i] = at[(i * N + r) * columns];
-            for (std::size_t r = 0; r < N; ++r) y[r] = L::load(lanes[r]);
+            MatrixLanes<T, A, N> right;
+            right.read_column(b + first * N * columns + c, columns, n);
+            for (std::size_t r = 0; r < N; ++r) y[r] = right.get(r);
             solve_lanes<N>(transposed, x, pivots, y);
-            for (std::size_t r = 0; r < N; ++r) y[r].store(lanes[r]);
-            for (std::size_t i = 0; i < n; ++i)
-                for (std::size_t r = 0; r < N; ++r) at[(i * N + r) * columns] = lanes[r][i];
+            for (std::size_t r = 0; r < N; ++r) right.set(r, y[r]);
+            right.write_column(b + first * N * columns + c, columns, n);
         }
     }
     return rounding;
