@@ -88,15 +88,13 @@ constexpr Key Key::child(std::uint64_t i, std::uint32_t domain) const
 constexpr std::pair<Key, Key> split(const Key& key) { return {key.child(0, 1), key.child(1, 1)}; }
 
 /// n independent keys; the i-th does not depend on n.
-inline std::vector<Key> split(const Key& key, std::size_t n)
-{
-    std::vector<Key> keys;
-    keys.reserve(n);
-    for (std::size_t i = 0; i < n; ++i) keys.push_back(key.child(i, 1));
-    return keys;
-}
+std::vector<Key> split(const Key& key, std::size_t n);
 
 /// The key of step, layer or worker i: any of 2^64 children, without making the others.
 constexpr Key fold_in(const Key& key, std::uint64_t i) { return key.child(i, 2); }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/key.ipp"
+#endif

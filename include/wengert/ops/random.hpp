@@ -212,13 +212,8 @@ template <class T, class Device, class Fill> Tensor<T, Device> draw(Fill fill, c
 }
 
 /// The tensor of parent.child(i, domain), as an operation on that of its parent: for a recorder's KeyHook.
-inline Ref<Block> draw_key(Recorder& r, const Ref<Block>& parent, std::uint64_t i, std::uint32_t domain,
-                           const Key& child)
-{
-    Ref<Block> out = tensor_of(child);
-    note_drawn<KeyChild, std::int64_t>(r, KeyChild{i, domain}, parent, *out, {});
-    return out;
-}
+Ref<Block> draw_key(Recorder& r, const Ref<Block>& parent, std::uint64_t i, std::uint32_t domain,
+                    const Key& child);
 
 }  // namespace detail
 
@@ -272,3 +267,7 @@ Tensor<T, Device> dropout_mask(const Key& key, const Shape& shape, double p,
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/random.ipp"
+#endif

@@ -250,10 +250,7 @@ void fill_choice(const Key& key, double p, T yes, T no, T* out, std::size_t n, s
 }
 
 /// True with probability p.
-inline void fill_bernoulli(const Key& key, double p, bool* out, std::size_t n, std::size_t first = 0)
-{
-    fill_choice(key, p, true, false, out, n, first);
-}
+void fill_bernoulli(const Key& key, double p, bool* out, std::size_t n, std::size_t first = 0);
 
 /// 0 with probability p, otherwise 1/(1 - p).
 template <class T> void fill_dropout(const Key& key, double p, T* out, std::size_t n, std::size_t first = 0)
@@ -263,16 +260,10 @@ template <class T> void fill_dropout(const Key& key, double p, T* out, std::size
 
 /// 0 .. n-1 ordered by random 64-bit words (2i and 2i + 1 for i), equal words by index: every order of
 /// sorting gives the same result, so that any device may.
-inline void fill_permutation(const Key& key, std::int64_t* out, std::size_t n)
-{
-    std::vector<std::pair<std::uint64_t, std::int64_t>> order(n);
-    std::vector<std::uint64_t> words(n);
-    detail::fill_groups<2>(key, words.data(), n, 0, [](const auto& w, std::uint64_t* values) {
-        for (std::size_t i = 0; i < detail::group_words / 2; ++i) values[i] = detail::word_pair(w + 2 * i);
-    });
-    for (std::size_t i = 0; i < n; ++i) order[i] = {words[i], static_cast<std::int64_t>(i)};
-    std::sort(order.begin(), order.end());
-    for (std::size_t i = 0; i < n; ++i) out[i] = order[i].second;
-}
+void fill_permutation(const Key& key, std::int64_t* out, std::size_t n);
 
 }  // namespace wengert::kernels
+
+#ifndef WENGERT_COMPILED
+#include "impl/random.ipp"
+#endif

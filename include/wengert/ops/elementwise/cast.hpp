@@ -53,23 +53,12 @@ template <class U, class T, class D> Tensor<U, D> cast(const Tensor<T, D>& x, Si
 
 namespace detail {
 
-template <class U> struct CastTo {
-    template <class T> static AnyTensor of(const AnyTensor& x, const Site& at)
-    {
-        return cast<U>(Tensor<T>(x), at).any();
-    }
-};
-struct Casting {
-    template <class U> static AnyTensor of(const AnyTensor& x, const Site& at)
-    {
-        return of_real<CastTo<U>>(x.value->dtype, x, at);
-    }
-};
 /// x in another real type; itself where it is of that type.
-inline AnyTensor converted(const AnyTensor& x, DType to, const Site& at)
-{
-    return x.value->dtype == to ? x : of_real<Casting>(to, x, at);
-}
+AnyTensor converted(const AnyTensor& x, DType to, const Site& at);
 
 }  // namespace detail
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/cast.ipp"
+#endif
