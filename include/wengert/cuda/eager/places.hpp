@@ -43,11 +43,13 @@ template <class T> inline T wg_number(wg_int bits)
     u.bits = bits;
     return u.number;
 }
+// Loops over axes are not unrolled. Unrolled they make four times the code, and NVRTC takes four times as long.
 template <int n> inline void wg_place(const wg_places& g, wg_int i, wg_int* at)
 {
     for (int k = 0; k < n; ++k) at[k] = 0;
     if (g.narrow) {
         uint32_t left = (uint32_t)i;
+#pragma unroll 1
         for (int d = (int)g.rank - 1; d >= 0; --d) {
             const uint32_t q = d ? (uint32_t)((uint64_t)left * g.times[d] >> g.shift[d]) : 0;
             const int r = (int)(left - q * (uint32_t)g.extents[d]);
@@ -56,6 +58,7 @@ template <int n> inline void wg_place(const wg_places& g, wg_int i, wg_int* at)
         }
         return;
     }
+#pragma unroll 1
     for (int d = (int)g.rank - 1; d >= 0; --d) {
         const wg_int e = g.extents[d], q = d ? i / e : 0, r = i - q * e;
         for (int k = 0; k < n; ++k) at[k] += r * g.steps[k][d];
