@@ -1,6 +1,6 @@
-// What the library asks of the driver while the program captures a stream. A capture of mode global or thread_local forbids the calls
-// that may be unsafe beside it, in other streams, too, and one such call spoils it (CUDA Driver API, cuThreadExchangeStreamCaptureMode).
-// The library's streams are none of the program's capture. So its own calls are made in the mode of a relaxed one.
+// Calls of the driver's beside a capture of the program's. A capture of mode global or thread_local forbids calls that may be unsafe,
+// also in other streams. Such a call fails, and the capture is spoilt (CUDA Driver API, cuThreadExchangeStreamCaptureMode). The
+// library's streams take no part in the program's capture, so its own calls are made in mode relaxed.
 #pragma once
 
 #include "prototypes.hpp"
@@ -10,7 +10,7 @@ namespace wengert::detail::gpu {
 /// CU_STREAM_CAPTURE_MODE_RELAXED
 inline constexpr int whatever_else_is_called = 2;
 
-/// A function of the driver's, called in that mode.
+/// A function of a library, called in mode relaxed.
 template <auto function> struct BesideCaptures;
 template <class Functions, class... A, Result (*Functions::*function)(A...)> struct BesideCaptures<function> {
     static inline Result (*real)(A...) = nullptr;
@@ -32,7 +32,7 @@ template <class Functions, class... A, Result (*Functions::*function)(A...)> str
     }
 };
 
-/// These functions of a library are called so from now on.
+/// From now on these functions are called in mode relaxed.
 template <auto... functions, class Functions>
 void allow_beside_captures(Functions& all, Result (*exchange_mode)(int*))
 {

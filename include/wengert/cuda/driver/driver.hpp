@@ -101,6 +101,7 @@ private:
         if (const Result r = init(0); r != success) return failed("cuInit", r);
         if (const Result r = device_count(&devices); r != success) return failed("cuDeviceGetCount", r);
         if (devices == 0) reason = "CUDA: the driver knows no device";
+        // what an H100's driver refuses beside a capture, and what gives back what these make
         allow_beside_captures<&DriverFunctions::take, &DriverFunctions::give, &DriverFunctions::take_in_order,
                               &DriverFunctions::give_in_order, &DriverFunctions::take_pinned,
                               &DriverFunctions::wait_for_stream, &DriverFunctions::wait_for_event,

@@ -50,9 +50,8 @@ inline bool is_flat(const Places& p, const Block* const* blocks, std::size_t n, 
 {
     for (std::size_t k = 0; k < n; ++k) {
         const bool one = p.here >> k & 1 || p.steps[k][0] == 0;
-        if (one ? k == 0 : p.steps[k][0] != 1) return false;
         const auto bytes = static_cast<std::size_t>(pack) * size_of(blocks[k]->dtype);
-        if (!one && reinterpret_cast<std::uintptr_t>(p.data[k]) % bytes) return false;
+        if (one ? k == 0 : !is_in_line(p, k, bytes)) return false;
     }
     return p.rank == 1;
 }

@@ -9,7 +9,7 @@
 
 namespace wengert::detail::gpu {
 
-/// Bytes that lie beside each other on both sides, 16 at a time; a thread reads four times before it writes.
+/// A copy of bytes in line, 16 at a time. A thread reads four times before it writes.
 inline constexpr std::string_view copy_line_text = R"wg(
 struct alignas(16) wg_16_bytes {
     uint64_t word[2];
@@ -79,20 +79,14 @@ inline std::string moves_text()
     return s;
 }
 
-/// Two of elements that lie beside each other, from addresses that 16 divides.
-inline bool is_line(const Places& p)
-{
-    const auto is_aligned = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
-    return p.rank == 1 && p.here == 0 && p.steps[0][0] == 1 && p.steps[1][0] == 1 && is_aligned(p.data[0]) &&
-           is_aligned(p.data[1]);
-}
-/// Elements of this many bytes, from place to place.
+/// Copies operand 1 to operand 0. An element has `size` bytes.
 inline void run_copy(Gpu& gpu, Places places, std::size_t size)
 {
     const auto kernel = [&](const char* name, long long threads) {
         launch(gpu, Kernels::of(gpu).find(gpu, "moves", name, moves_text), threads, places);
     };
-    if (!is_line(places)) return kernel(("copy_" + std::to_string(size)).c_str(), places.count);
+    if (!is_in_line(places, 0, 16) || !is_in_line(places, 1, 16))
+        return kernel(("copy_" + std::to_string(size)).c_str(), places.count);
     places.count *= static_cast<long long>(size);
     constexpr long long bytes_of_a_thread = 64;
     kernel("copy_line", (places.count + bytes_of_a_thread - 1) / bytes_of_a_thread);

@@ -100,6 +100,12 @@ inline void find_divisions(Places& p, std::size_t n)
 /// Is it an operand that a launch is given itself?
 inline bool is_number_here(const Block& b) noexcept { return !b.access.device && b.shape.size() == 0; }
 
+/// Do the elements of operand k lie in order along one line, from an address that is a multiple of `bytes`?
+inline bool is_in_line(const Places& p, std::size_t k, std::size_t bytes) noexcept
+{
+    return p.rank == 1 && p.steps[k][0] == 1 && reinterpret_cast<std::uintptr_t>(p.data[k]) % bytes == 0;
+}
+
 /// Operands over a shape, the first one written; axes are merged where all lie alike. Nothing where there are too many axes.
 inline std::optional<Places> places_of(const Shape& shape, kernels::Operand* operands, std::size_t n)
 {
@@ -117,6 +123,7 @@ inline std::optional<Places> places_of(const Shape& shape, kernels::Operand* ope
     find_divisions(p, n);
     return p;
 }
+/// The same of blocks, some of which may be numbers on the host.
 inline std::optional<Places> places_of(const Shape& shape, const Block* const* blocks, std::size_t n)
 {
     kernels::Operand operands[kernels::max_operands];

@@ -37,8 +37,8 @@ template <class T> inline void wg_scan(const wg_program& p)
         }
     });
 }
-/// Elements [first, first + some) of a line, which are v and have the factors f: s and each of them become v, one after another. They
-/// are read and written eight at a time, since a read of shared memory takes as long as several additions.
+/// s = step(s, v[j], j) and v[j] = s, for j from 0 to `some` - 1. Elements are read and written eight at a time, since a read of shared
+/// memory takes as long as several additions.
 template <class T, class Step> inline T wg_scan_part(T* v, T s, int some, const Step& step)
 {
     int j = 0;
@@ -55,6 +55,7 @@ template <class T, class Step> inline T wg_scan_part(T* v, T s, int some, const 
     for (; j < some; ++j) v[j] = s = step(s, v[j], j);
     return s;
 }
+/// The same for elements of a line from number `first` on, which are v and have the factors f.
 template <class T> inline T wg_scan_part(const wg_program& p, T* v, const T* f, T s, wg_int first, int some)
 {
     switch (first ? p.scanned : no_scan) {  // the beginning of a line is no sum

@@ -53,7 +53,7 @@ public:
         return filled("(const wg_group<$> g)\n{\n", addresses_.size()) + pointers() +
                filled("    for ($ first = ($)wg_thread(); first < $; first += $ * ($)wg_threads()) {\n",
                       index_, index_, count(), at_once_, index_) +
-               at_once("read", direct_) + at_once("made", results()) + some + reads_ +
+               arrays("read", direct_) + arrays("made", results()) + some + reads_ +
                each(direct_, "        read$[u] = a$;\n") + end + some +
                each(direct_, "        const auto a$ = read$[u];\n") + body_ +
                each_result([](std::size_t k, const std::string& name) {
@@ -128,13 +128,14 @@ private:
         std::iota(all.begin(), all.end(), operands_);
         return all;
     }
-    /// What is read of some elements before the first is made, or is made before the first is written: "float read0[8];".
-    std::string at_once(const char* name, const std::vector<std::size_t>& which) const
+    /// Arrays for what a thread reads before it makes the first element, or makes before it writes one: "float read0[8];".
+    std::string arrays(const char* name, const std::vector<std::size_t>& which) const
     {
         std::string s;
         for (std::size_t k : which) s += filled("        $ $$[$];\n", type(addresses_[k]), name, k, at_once_);
         return s;
     }
+    /// The statement with the number of each address in the place of $.
     static std::string each(const std::vector<std::size_t>& which, const char* statement)
     {
         std::string s;

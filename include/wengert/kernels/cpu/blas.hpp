@@ -42,7 +42,8 @@ inline std::string_view blas_core()
 }
 
 /// Bytes of the registers of OpenBLAS' kernels for a core; 64 for one that is not listed. OpenBLAS 0.3.21 knows Zen 4 by its flags
-/// only: built without AVX-512, or told so, it takes those of Zen or Haswell there. It takes a processor that it does not know for a Prescott.
+/// only: built without AVX-512, or told so, it takes those of Zen or Haswell there. It takes a processor that it does not know for a
+/// Prescott.
 inline std::size_t blas_register(std::string_view core)
 {
     const auto is = [&](std::string_view one) {
