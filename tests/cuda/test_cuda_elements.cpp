@@ -51,6 +51,35 @@ TEMPLATE_TEST_CASE("elements go in packs, at any length, alignment and place", "
     }
 }
 
+TEMPLATE_TEST_CASE("copies of any length, from and to any place, in line and not", "[gpu][libraries]", float,
+                   double, std::int32_t, std::int64_t, bool)
+{
+    using T = TestType;
+    for (const std::int64_t n : {1, 3, 4, 15, 16, 17, 63, 64, 65, 255, 257, 4099, 70001}) {
+        CAPTURE(n);
+        const Tensor<T> x = numbers<T>({n + 16}), y = numbers<T>({2 * n}, 5);
+        for (const std::int64_t skipped : {0, 1, 2, 4, 16}) {
+            const auto part = [&](const Tensor<T>& t) {
+                return view(put(t), wg::range(skipped, skipped + n));
+            };
+            on([&] { return copy(part(x)); });
+            on([&] { return wg::concatenate({view(put(x), wg::range(0, skipped)), part(x), put(y)}, 0); });
+            on([&] { return wg::roll(part(x), 1 + skipped, 0); });
+            on([&] { return wg::roll(part(x), -1 - skipped, 0); });
+            on([&] {
+                Tensor<T> z = copy(put(x));
+                view(z, wg::range(skipped, skipped + n)) = view(put(y), wg::range(n, 2 * n));
+                view(z, wg::range(0, n)) = view(z, wg::range(skipped, skipped + n));  // of its own elements
+                return z;
+            });
+        }
+        on([&] { return copy(view(put(y), wg::range(0, 2 * n, 2))); });
+        on([&] { return copy(flip(put(y), 0)); });
+        on([&] { return copy(wg::broadcast_to(put(x)(0), {n})); });
+        on([&] { return copy(transpose(reshape(put(y), {2, n}))); });
+    }
+}
+
 TEST_CASE("elements of several axes lie anywhere", "[gpu][libraries]")
 {
     for (const wg::Shape& s : {wg::Shape{1, 1}, wg::Shape{3, 5}, wg::Shape{64, 33}, wg::Shape{7, 1}}) {
@@ -162,6 +191,9 @@ TEMPLATE_TEST_CASE("folds of short rows, of rows of many parts and of few column
     // rows of many parts: eight are joined at once, and what is left over in order
     for (const std::int64_t parts : {2, 3, 7, 8, 9, 14, 15, 17, 23, 64, 65})
         for (const std::int64_t more : {0, 1}) folds({1, parts * 2048 + more}, 1);
+    // columns, sixteen elements at once, then four, then one
+    for (std::int64_t n = 1; n < 40; ++n) folds({n, 70}, 0);
+    for (const std::int64_t n : {271, 272, 275}) folds({n, 70}, 0);
     // parts of columns, joined by a block for some columns
     for (const std::int64_t parts : {31, 32, 33, 64, 65, 100})
         for (const std::int64_t columns : {1, 3, 33}) folds({parts * 256 + 5, columns}, 0);

@@ -106,6 +106,28 @@ struct Raw {
     int (*launch)(void*, void*) = fake::control<int(void*, void*)>("cuGraphLaunch");
     int (*set)(Address, unsigned, std::size_t,
                void*) = fake::control<int(Address, unsigned, std::size_t, void*)>("cuMemsetD32Async");
+
+    /// A new stream; null where there is no driver.
+    void* stream() const
+    {
+        void* s = nullptr;
+        if (!begin) {
+            SUCCEED("not on this driver, or not in this build");
+            return s;
+        }
+        wg::cuda::synchronize();  // the device is this thread's
+        REQUIRE(make_stream(&s, 1) == 0);
+        return s;
+    }
+    /// Ends the capture of s, and does what was captured.
+    void run_captured(void* s) const
+    {
+        void *graph = nullptr, *exec = nullptr;
+        REQUIRE(end(s, &graph) == 0);
+        REQUIRE(instantiate(&exec, graph, 0) == 0);
+        REQUIRE(launch(exec, s) == 0);
+        REQUIRE(wait(s) == 0);
+    }
 };
 constexpr unsigned one = 0x3f800000U, two = 0x40000000U;
 
@@ -127,13 +149,8 @@ TEST_CASE("a stream that the program captures is refused with the line, before a
           "[gpu]")
 {
     const Raw raw;
-    if (!raw.begin) {
-        SUCCEED("not on this driver, or not in this build");
-        return;
-    }
-    void* s = nullptr;
-    wg::cuda::synchronize();  // the device is this thread's
-    REQUIRE(raw.make_stream(&s, 1) == 0);
+    void* const s = raw.stream();
+    if (!s) return;
     const wg::cuda::Stream theirs(s), side;
     There x = some(), w = x * 1.0;
     const auto f = [](const There& t) { return sum(tanh(t * 2.0) + t, {1}); };
@@ -213,11 +230,7 @@ TEST_CASE("a stream that the program captures is refused with the line, before a
     CHECK_THROWS_WITH(kept + 1.0, contains("[add] CUDA: the stream is captured"));  // it waits for the stream
     CHECK(bits(x + x) == bits(x * 2.0));
     REQUIRE(raw.set(at, two, 500, s) == 0);
-    void *graph = nullptr, *exec = nullptr;
-    REQUIRE(raw.end(s, &graph) == 0);  // the program's capture is as it would be without us
-    REQUIRE(raw.instantiate(&exec, graph, 0) == 0);
-    REQUIRE(raw.launch(exec, s) == 0);
-    REQUIRE(raw.wait(s) == 0);
+    raw.run_captured(s);  // the program's capture is as it would be without us
     const auto written = wg::cuda::borrow(place.data(), {1000}, {.stream = &theirs});
     CHECK(wg::to<wg::cpu>(sum(written)).item() == 1500.0F);
     CHECK(bits(kept) == bits(tanh(x) * 3.0));
@@ -229,13 +242,8 @@ TEST_CASE("a stream that the program captures is refused with the line, before a
 TEST_CASE("a capture of the program's does not see what the library does beside it", "[gpu]")
 {
     const Raw raw;
-    if (!raw.begin) {
-        SUCCEED("not on this driver, or not in this build");
-        return;
-    }
-    void* s = nullptr;
-    wg::cuda::synchronize();  // the device is this thread's
-    REQUIRE(raw.make_stream(&s, 1) == 0);
+    void* const s = raw.stream();
+    if (!s) return;
     auto memory = wg::zeros<float, wg::cuda>({1000});
     wg::cuda::synchronize();
     const wg::cuda::Stream theirs(s);
@@ -260,11 +268,7 @@ TEST_CASE("a capture of the program's does not see what the library does beside 
                 std::thread(work).join();
             else
                 work();
-            void *graph = nullptr, *exec = nullptr;
-            REQUIRE(raw.end(s, &graph) == 0);
-            REQUIRE(raw.instantiate(&exec, graph, 0) == 0);
-            REQUIRE(raw.launch(exec, s) == 0);
-            REQUIRE(raw.wait(s) == 0);
+            raw.run_captured(s);
         }
     CHECK(wg::to<wg::cpu>(sum(wg::cuda::borrow(place.data(), {1000}, {.stream = &theirs}))).item() ==
           1000.0F);
@@ -273,13 +277,8 @@ TEST_CASE("a capture of the program's does not see what the library does beside 
 TEST_CASE("memory that was lent or borrowed before a capture began, and ends in it", "[gpu]")
 {
     const Raw raw;
-    if (!raw.begin) {
-        SUCCEED("not on this driver, or not in this build");
-        return;
-    }
-    void* s = nullptr;
-    wg::cuda::synchronize();  // the device is this thread's
-    REQUIRE(raw.make_stream(&s, 1) == 0);
+    void* const s = raw.stream();
+    if (!s) return;
     for (int seed = 1; seed <= 6; ++seed) {
         fake::shuffle(seed);
         const wg::cuda::Stream theirs(s);
