@@ -177,55 +177,11 @@ void overlap(const mpi::Comm& w)
     CHECK(std::count(order.begin(), order.end(), "wait") == 2);
 }
 
-/// Means of many tensors, in messages that go around while the sweep goes on.
-void averages(const mpi::Comm& w)
-{
-    using Layers = std::vector<D>;
-    const int n = w.size();
-    Layers p;
-    for (int k = 0; k < 5; ++k) p.push_back(sin(wg::arange<double>(90000.0) + k) * 0.1);
-    p.push_back(D());
-    p.push_back(wg::zeros<double>({0, 3}));
-    const D data = wg::full<double>({90000}, 1.0 + w.rank());
-    const auto model = [&](const Layers& q) {
-        D y = data;
-        for (std::size_t k = 0; k < 5; ++k) y = y * q[k] + 1.0;
-        return sum(y);
-    };
-    const auto own = [&](const Layers& q) { return wg::grad(model)(Layers(q.begin(), q.begin() + 5)); };
-    const auto mean = [&](const Layers& q) {
-        Layers g = own(q);
-        g.push_back(D());
-        g.push_back(q[6]);
-        return mpi::average(g, w);
-    };
-    const Layers eager = mean(p), mine = own(p);
-    for (std::size_t k = 0; k < 5; ++k)
-        CHECK(wg::allclose(eager[k], mpi::allreduce(mine[k], mpi::sum, w) / (1.0 * n), 1e-13));
-    CHECK(!eager[5].defined() && eager[6].shape() == wg::Shape({0, 3}));
-    const auto five = [&](const Layers& q) { return mpi::average(wg::grad(model)(q), w); };
-    const Layers q(p.begin(), p.begin() + 5);
-    auto frozen = wg::freeze(five);
-    for (int i = 0; i < 3; ++i) {
-        const Layers got = frozen(q);
-        for (std::size_t k = 0; k < 5; ++k) CHECK(wg::allclose(got[k], eager[k], 1e-13));
-    }
-    // the means are differentiated, too
-    const auto of_means = [&](const D& t) { return sum(square(mpi::average(Layers{t * t, t}, w)[0])); };
-    const D x = start(w);
-    const D by_hand =
-        mpi::allreduce(2.0 * mpi::allreduce(x * x, mpi::sum, w) / (1.0 * n), mpi::sum, w) / (1.0 * n);
-    CHECK(wg::allclose(wg::grad(of_means)(x), by_hand * 2.0 * x, 1e-12));
-    CHECK(wg::allclose(wg::jvp(of_means, x, x).second,
-                       sum(2.0 * mpi::average(Layers{x * x}, w)[0] * mpi::average(Layers{2.0 * x * x}, w)[0]),
-                       1e-12));
-}
-
 }  // namespace
 
 int main(int argc, char** argv)
 {
     return run_tests(argc, argv,
                      {saved_values, dynamic_shapes, anomalies, threads, another_device, sent_once,
-                      under_transforms, overlap, averages});
+                      under_transforms, overlap});
 }

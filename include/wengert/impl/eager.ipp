@@ -30,6 +30,7 @@
 #include "../tape/impl/report.ipp"
 #include "../tape/impl/run_log.ipp"
 #include "../tape/impl/section.ipp"
+#include "../tape/impl/sweep_observer.ipp"
 #include "../tape/impl/tape_impl.ipp"
 #include "../tape/impl/walk_elementwise.ipp"
 #include "../tape/impl/walk.ipp"

@@ -4,7 +4,7 @@
 #include "../ops/moves.hpp"
 #include "../ops/shape.hpp"
 #include "../ops/view.hpp"
-#include "../transforms/tree.hpp"
+#include "../transforms/grad.hpp"
 #include "nonblocking_sum.hpp"
 
 namespace wengert::mpi {
@@ -25,48 +25,154 @@ struct Barrier {
     }
 };
 
-/// The tensors of one type of elements, in messages of some size: the last ones go first, as a sweep makes their gradients first.
-template <class T> class Buckets {
+/// The mean over the ranks of some real tensors, in messages of about a megabyte. The last tensors go first, as a sweep makes their
+/// gradients first. Every rank sends the same messages in the same order, whatever the order in which it has its tensors.
+class Averaging {
 public:
     static constexpr std::size_t bytes = std::size_t{1} << 20;
 
-    void add(const Tensor<T>& x) { parts_.push_back(x); }
-    void begin(const Comm& comm, const Site& at)
+    Averaging(const Comm& comm, const Site& at) : comm_(comm), at_(at) {}
+    /// One more tensor is to come.
+    void expect(DType dtype, const Shape& shape)
     {
-        for (std::size_t first = parts_.size(), last = first; last > 0; last = first) {
-            std::vector<Tensor<T>> flat;
-            std::size_t held = 0;
-            do {
-                const Tensor<T>& x = parts_[--first];
-                flat.push_back(reshape(x, Shape{x.size()}));
-                held += x.size() * sizeof(T);
-            } while (first > 0 && held < bytes);
-            const Tensor<T> x = flat.size() == 1 ? flat[0] : concatenate(flat, 0, at);
-            const auto slot = std::make_shared<SumSlot>();
-            static_cast<void>(communicate<StartSum, T>({comm.channel(), slot}, at, x));
-            sums_.push_back({{comm.channel(), slot}, x});
-        }
+        parts_.push_back({dtype, shape, {}});
+        unsent_ = parts_.size();
     }
-    void end(const Comm& comm, const Site& at)
+    /// Here it is. Messages begin whose tensors are all there.
+    void set(std::size_t k, AnyTensor x)
     {
-        std::size_t k = parts_.size();
-        for (const auto& [sum, x] : sums_) {
-            const Tensor<T> all = communicate<EndSum, T>(sum, at, x) / static_cast<T>(comm.size());
-            for (std::int64_t i = 0; i < x.shape()[0] || (k > 0 && parts_[k - 1].size() == 0);) {
-                Tensor<T>& part = parts_[--k];
-                const auto n = static_cast<std::int64_t>(part.size());
-                part = reshape(view(all, range(i, i + n)), part.shape(), at);
-                i += n;
-            }
-        }
+        parts_[k].value = std::move(x);
+        while (unsent_ > 0 && is_complete(next_message())) send(next_message());
     }
-    const Tensor<T>& next() { return parts_[next_++]; }
+    /// Waits for all messages.
+    void end()
+    {
+        for (const Message& m : messages_) by_type(m.first, [&]<class T>(T) { receive<T>(m); });
+        messages_.clear();
+    }
+    const AnyTensor& mean(std::size_t k) const { return parts_[k].value; }
 
 private:
-    std::vector<Tensor<T>> parts_;
-    std::vector<std::pair<EndSum, Tensor<T>>> sums_;  ///< begun, and of what
-    std::size_t next_ = 0;
+    struct Part {
+        DType dtype;
+        Shape shape;
+        AnyTensor value;
+        std::size_t bytes() const { return element_count(shape) * size_of(dtype); }
+    };
+    struct Message {
+        std::size_t first, last;
+        SumSlotRef slot = {};
+        AnyTensor elements = {};
+    };
+
+    /// Parts of one type, from the last that has not gone.
+    Message next_message() const
+    {
+        std::size_t first = unsent_, held = 0;
+        do {
+            held += parts_[--first].bytes();
+        } while (first > 0 && held < bytes && parts_[first - 1].dtype == parts_[first].dtype);
+        return {first, unsent_};
+    }
+    bool is_complete(const Message& m) const
+    {
+        return std::all_of(parts_.begin() + static_cast<std::ptrdiff_t>(m.first),
+                           parts_.begin() + static_cast<std::ptrdiff_t>(m.last),
+                           [](const Part& p) { return p.value.value; });
+    }
+    template <class F> void by_type(std::size_t k, const F& f) const
+    {
+        if (parts_[k].dtype == DType::float32)
+            f(float{});
+        else
+            f(double{});
+    }
+    void send(Message m)
+    {
+        by_type(m.first, [&]<class T>(T) {
+            std::vector<Tensor<T>> flat;
+            for (std::size_t k = m.last; k-- > m.first;)
+                flat.push_back(
+                    reshape(Tensor<T>(parts_[k].value), Shape{element_count(parts_[k].shape)}, at_));
+            const Tensor<T> x = flat.size() == 1 ? flat[0] : concatenate(flat, 0, at_);
+            m.slot = std::make_shared<SumSlot>();
+            static_cast<void>(communicate<StartSum, T>({comm_.channel(), m.slot}, at_, x));
+            m.elements = x.any();
+        });
+        unsent_ = m.first;
+        messages_.push_back(std::move(m));
+    }
+    template <class T> void receive(const Message& m)
+    {
+        const Tensor<T> sum = communicate<EndSum, T>({comm_.channel(), m.slot}, at_, Tensor<T>(m.elements)),
+                        mean = sum / static_cast<T>(comm_.size());
+        std::int64_t i = 0;
+        for (std::size_t k = m.last; k-- > m.first;) {
+            const auto n = static_cast<std::int64_t>(element_count(parts_[k].shape));
+            parts_[k].value = reshape(view(mean, {range(i, i + n)}, at_), parts_[k].shape, at_).any();
+            i += n;
+        }
+    }
+
+    Comm comm_;
+    Site at_;
+    std::vector<Part> parts_;
+    std::vector<Message> messages_;
+    std::size_t unsent_ = 0;
 };
+
+/// Averages a sweep's gradients while the sweep goes on.
+class AveragedSweep : public SweepObserver {
+public:
+    AveragedSweep(const Comm& comm, const Site& at) : averaging_(comm, at) {}
+    void begin(const std::vector<Ref<Node>>& variables) override
+    {
+        variables_ = variables;
+        for (const auto& v : variables) averaging_.expect(v->dtype, v->shape);
+    }
+    void take(std::size_t k, AnyTensor g) override
+    {
+        if (!g.value) g.value = zeros_block(variables_[k]->dtype, variables_[k]->shape);
+        averaging_.set(k, std::move(g));
+    }
+    AnyTensor give(std::size_t k) override
+    {
+        if (!std::exchange(ended_, true)) averaging_.end();
+        return averaging_.mean(k);
+    }
+
+private:
+    Averaging averaging_;
+    std::vector<Ref<Node>> variables_;
+    bool ended_ = false;
+};
+
+/// What averaged returns.
+template <class Gradient> class Averaged : public wengert::detail::Closure<Averaged<Gradient>> {
+public:
+    Averaged(Gradient f, const Comm& comm, const Site& made)
+        : wengert::detail::Closure<Averaged>(made), function_(std::move(f)), comm_(comm)
+    {}
+    template <class... X> static constexpr bool accepts() { return Gradient::template accepts<X...>(); }
+    template <class... X> auto at_line(const Site& at, const X&... x) const
+    {
+        static_assert(!(tree::contains_number<X> || ...),
+                      "wengert: mpi::averaged is for functions of tensors: sum the gradients of reals with "
+                      "mpi::allreduce");
+        AveragedSweep sweep(comm_, at);
+        const Restore<SweepObserver*> observer(Tape::current().observer, &sweep);
+        return function_.at_line(at, x...);
+    }
+
+private:
+    Gradient function_;
+    Comm comm_;
+};
+
+template <class F> inline constexpr bool is_gradient = false;
+template <class F, std::size_t... I> inline constexpr bool is_gradient<wengert::detail::Grad<F, I...>> = true;
+template <class F, std::size_t... I>
+inline constexpr bool is_gradient<wengert::detail::ValueAndGrad<F, I...>> = true;
 
 }  // namespace detail
 
@@ -81,20 +187,35 @@ inline void barrier(const Comm& comm, Site at = {__builtin_FILE(), __builtin_LIN
 template <class Tree>
 Tree average(const Tree& gradients, const Comm& comm, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    std::tuple<detail::Buckets<float>, detail::Buckets<double>> buckets;
+    static_assert(!tree::contains_number<Tree>,
+                  "wengert: mpi::average is for tensors: sum reals with mpi::allreduce");
+    detail::Averaging averaging(comm, at);
     Tree mean = gradients;
     const auto each_real = [&](const auto& f) {
+        std::size_t k = 0;
         tree::for_each(
             [&]<class T, class D>(Tensor<T, D>& t) {
                 if constexpr (is_differentiable<T>)
-                    if (t.defined()) f(t, std::get<detail::Buckets<T>>(buckets));
+                    if (t.defined()) f(t, k++);
             },
             mean);
     };
-    each_real([](auto& t, auto& bucket) { bucket.add(t); });
-    std::apply([&](auto&... b) { (b.begin(comm, at), ...), (b.end(comm, at), ...); }, buckets);
-    each_real([](auto& t, auto& bucket) { t = bucket.next(); });
+    each_real(
+        [&]<class T, class D>(Tensor<T, D>& t, std::size_t) { averaging.expect(dtype_of<T>(), t.shape()); });
+    each_real([&](auto& t, std::size_t k) { averaging.set(k, t.any()); });
+    averaging.end();
+    each_real([&]<class T, class D>(Tensor<T, D>& t, std::size_t k) { t = Tensor<T, D>(averaging.mean(k)); });
     return mean;
+}
+
+/// grad(f) or value_and_grad(f) whose gradients are averaged as by average(), while the sweep goes on: a message goes as soon as
+/// nothing will be added to its gradients. The value stays this rank's. The messages have a communicator of their own, so `averaged`
+/// is called on all ranks at once, and what f communicates does not mix with them.
+template <class Gradient>
+    requires detail::is_gradient<Gradient>
+auto averaged(Gradient f, const Comm& comm, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::Averaged<Gradient>(std::move(f), Comm(comm.get(), at), at);
 }
 
 }  // namespace wengert::mpi

@@ -157,6 +157,8 @@ struct Primitive {
 
     /// Adds the cotangents of the inputs, given g; written in tensors, so it records where levels below ask for it.
     void (*vjp)(const Node&, const AnyTensor& g, Cotangents&) = nullptr;
+    /// The sequence numbers of variables that the rule adds to although they are no inputs. Null: there are none.
+    const std::vector<std::uint64_t>& (*variables_beside)(const void* op) = nullptr;
     /// The tangent of the output; absent tangents (no value) are zero.
     AnyTensor (*jvp)(const void* op, const AnyTensor* inputs, const AnyTensor* tangents, std::size_t n,
                      const AnyTensor& out) = nullptr;

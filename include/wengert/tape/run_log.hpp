@@ -34,6 +34,25 @@ public:
     static std::uint64_t hash(const Block& block);
 };
 
+/// What a run depends on beside its arguments.
+struct Captured {
+    std::uint64_t levels = 0;
+    std::vector<std::uint64_t> variables = {};  ///< the sequence numbers of leaves
+
+    void add(const Node& n)
+    {
+        levels |= n.mask;
+        if (n.leaf() && std::find(variables.begin(), variables.end(), n.sequence) == variables.end())
+            variables.push_back(n.sequence);
+    }
+    void add(const Captured& other)
+    {
+        levels |= other.levels;
+        for (const std::uint64_t v : other.variables)
+            if (std::find(variables.begin(), variables.end(), v) == variables.end()) variables.push_back(v);
+    }
+};
+
 /// Looks for the levels that operands depend on, also where nothing is recorded. All is handed on to an enclosing recorder.
 class MaskRecorder : public BasicRecorder {
 public:
@@ -44,8 +63,8 @@ public:
     MaskRecorder& operator=(const MaskRecorder&) = delete;
     ~MaskRecorder();
 
-    /// Levels that the operands seen depend on.
-    std::uint64_t mask() const noexcept { return mask_; }
+    /// Of the operands seen.
+    const Captured& captured() const noexcept { return captured_; }
 
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
                    const Site& at);
@@ -74,7 +93,7 @@ protected:
 private:
     std::vector<const void*>* seen_;
     Recorder* outer_ = nullptr;
-    std::uint64_t mask_ = 0;
+    Captured captured_;
 };
 
 /// Writes a log, or compares a run with one. Runs are numbered: what an operation made since the beginning of this one, in

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "obliged.hpp"
+#include "run_log.hpp"
 #include "walk.hpp"
 
 namespace wengert {
@@ -28,10 +29,13 @@ public:
     const std::string_view name;
     Pull* const pull;
     Rerun* const rerun;
+    const Captured captured;  ///< what the section reads when it is recorded again
 
 protected:
     SectionRule(std::string_view n, Pull* p) : name(n), pull(p), rerun(nullptr) {}
-    SectionRule(std::string_view n, Rerun* r) : name(n), pull(nullptr), rerun(r) {}
+    SectionRule(std::string_view n, Rerun* r, Captured c)
+        : name(n), pull(nullptr), rerun(r), captured(std::move(c))
+    {}
     ~SectionRule() = default;
 };
 
@@ -52,11 +56,17 @@ inline void part_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 template <class Op> void* clone_plain(const void* op) { return new Op(*static_cast<const Op*>(op)); }
 template <class Op> void destroy_plain(void* op) noexcept { delete static_cast<Op*>(op); }
 
+inline const std::vector<std::uint64_t>& variables_of_section(const void* op)
+{
+    return static_cast<const SectionOp*>(op)->rule->captured.variables;
+}
+
 inline constexpr Primitive section_primitive = [] {
     Primitive p;
     p.name = "section";
     p.differentiable = true;
     p.vjp = section_vjp;
+    p.variables_beside = variables_of_section;
     p.clone = clone_plain<SectionOp>;
     p.destroy = destroy_plain<SectionOp>;
     return p;
@@ -69,7 +79,7 @@ Primitive make_part_primitive(AnyTensor (*add)(const AnyTensor&, const AnyTensor
 }  // namespace detail
 
 /// Records results that have been computed from `in` without a recording. `part` gives the descriptor of a result by its
-/// dtype, `captured` the levels that what the section captures depends on. One that communicates is obliged to be swept. Results stay constants where nothing that records
+/// dtype, `captured` are levels that what the section captures depends on. One that communicates is obliged to be swept. Results stay constants where nothing that records
 /// depends on the inputs, and where they are no numbers.
 std::vector<AnyTensor> record_section(const std::vector<AnyTensor>& in, const std::vector<Ref<Block>>& out,
                                       std::shared_ptr<const SectionRule> rule,

@@ -17,12 +17,15 @@
 
 namespace wengert {
 
+class SweepObserver;
+
 /// One transform in flight. Nodes older than `start` cannot depend on its variables.
 struct Level {
     bool forward = false;
     std::uint64_t start = 0;
-    bool was_read = false;  ///< a number that depends on it has left for plain C++,
-    Site read_at = {};      ///< first here
+    bool was_read = false;              ///< a number that depends on it has left for plain C++,
+    Site read_at = {};                  ///< first here
+    SweepObserver* observer = nullptr;  ///< of its sweep
 };
 
 struct TapeReport;
@@ -108,7 +111,11 @@ public:
         if (depth_ == max_levels) throw TapeError("[tape] more than 63 nested transforms");
         levels_[depth_] = Level{forward, next_sequence_};
         active = active | bit(depth_);
-        if (forward) forward_levels |= bit(depth_);
+        if (forward) {
+            forward_levels |= bit(depth_);
+        } else {
+            levels_[depth_].observer = std::exchange(observer, nullptr);
+        }
         return depth_++;
     }
     void pop_level() noexcept
@@ -205,7 +212,8 @@ public:
     TapeExtension* extension = nullptr;
     /// What every sweep of its levels passes, whoever used the results, in the order of time (tape/obliged.hpp).
     std::vector<Ref<Node>> obliged;
-    std::uint64_t communications = 0;  ///< so far, whether recorded or not
+    SweepObserver* observer = nullptr;  ///< of the next transform in reverse mode
+    std::uint64_t communications = 0;   ///< so far, whether recorded or not
 
 private:
     /// Those of a level that has ended, on which no level below depends.

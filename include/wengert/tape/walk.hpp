@@ -1,9 +1,11 @@
 // The reverse sweep: hands cotangents from a result back to the leaves of one level, newest node first.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 
 #include "apply.hpp"
+#include "sweep_observer.hpp"
 
 namespace wengert {
 
@@ -24,7 +26,9 @@ public:
     /// Within the level's scope; level 0 is always in scope.
     Walk(Tape& tape, std::size_t level, bool retain)
         : Walk(tape, level, level ? tape.level(level).start : 0, Tape::below(level), retain)
-    {}
+    {
+        if (level) observer_ = tape.level(level).observer;
+    }
     /// After it, too: `start` is the level's first sequence number, `lower` the levels that may record the sweep.
     Walk(Tape& tape, std::size_t level, std::uint64_t start, std::uint64_t lower, bool retain);
     Walk(const Walk&) = delete;
@@ -36,8 +40,8 @@ public:
     /// Sweeps back from several results at once, and from what it is obliged to pass: the tape's list if none is given.
     void run(std::pair<Node*, AnyTensor>* roots, std::size_t count,
              const std::vector<Ref<Node>>* obliged = nullptr);
-    /// Is there something to pass although no result depends on it?
-    bool is_obliged() const noexcept { return !tape_.obliged.empty(); }
+    /// Is there something to pass, or to tell, although no result depends on it?
+    bool is_obliged() const noexcept { return !tape_.obliged.empty() || observer_; }
 
     /// True when n is a variable of this sweep or depends on one.
     bool reaches(const Node* n) const noexcept { return n && (n->mask & bit_) && n->sequence >= start_; }
@@ -223,6 +227,10 @@ private:
 
     [[noreturn]] void report_birth(const Block& g) const;
 
+    void find_variables();
+    void tell_observer();
+    void end_observed();
+
     /// After a failure nothing may stay behind on the nodes that were not reached.
     void abandon() noexcept;
 
@@ -237,6 +245,8 @@ private:
     Ref<Node> held_;
     std::vector<Ref<Node>> leaves_, rerun_;
     std::unordered_map<const Node*, std::vector<AnyTensor>> parts_;
+    SweepObserver* observer_ = nullptr;
+    std::optional<detail::FinalCotangents> observed_;
 };
 
 /// How a structural primitive's rule returns what it computed.

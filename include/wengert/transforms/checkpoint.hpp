@@ -71,8 +71,8 @@ template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
 
 template <class F, class Arguments> class CheckpointRule : public SectionRule {
 public:
-    CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log)
-        : SectionRule("checkpoint", rerun_function), function_(std::move(f)),
+    CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log, Captured captured)
+        : SectionRule("checkpoint", rerun_function, std::move(captured)), function_(std::move(f)),
           shell_(tree::detail::copied(arguments)), log_(std::move(log)),
           hooks_(Tape::current().hooks != nullptr)
     {
@@ -128,17 +128,17 @@ private:
         std::vector<AnyTensor> inputs = leaves_of(x);
         if (!is_kept(tape, inputs)) return Y(apply_at(*function_, at, x));
         RunLog log;
-        std::uint64_t captured = 0;
+        Captured captured;
         const std::uint64_t communications = tape.communications;
         Y y = first_run<Y>(x, log, captured, at);
-        captured &= tape.active;
-        if (captured & tape.forward_levels) return Y(apply_at(*function_, at, x));
+        captured.levels &= tape.active;
+        if (captured.levels & tape.forward_levels) return Y(apply_at(*function_, at, x));
         log.close();
-        auto rule = std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log));
+        auto rule = std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log), captured);
         std::vector<Ref<Block>> values;
         each_tensor([&](AnyTensor& t) { values.push_back(t.value); }, y);
-        const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at, captured,
-                                             tape.communications != communications);
+        const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at,
+                                             captured.levels, tape.communications != communications);
         std::size_t k = 0;
         each_tensor(
             [&](AnyTensor& t) {
@@ -149,13 +149,13 @@ private:
         return y;
     }
     template <class Y, class Arguments>
-    Y first_run(Arguments x, RunLog& log, std::uint64_t& captured, const Site& at) const
+    Y first_run(Arguments x, RunLog& log, Captured& captured, const Site& at) const
     {
         const NoGrad nothing_recorded;
         RunRecorder run(log);
         if (Tape::current().hooks) give_arguments(run, x, at);
         Y y(apply_at(*function_, at, x));
-        captured = run.mask();
+        captured = run.captured();
         return y;
     }
 

@@ -41,7 +41,7 @@ struct LoopSteps {
     std::function<LoopState(std::uint64_t, const LoopState&)> step;
     std::size_t state_size = 0;
     std::uint64_t active = 0;           ///< levels that record while the loop is made
-    std::uint64_t captured = 0;         ///< those of them that steps depend on beside their state
+    Captured captured;                  ///< what steps depend on beside their state
     mutable bool communicates = false;  ///< a step has, so far
     std::uint64_t looked = 0;           ///< `captured` is known of the steps before this one
     std::vector<const void*> frozen;    ///< graphs of frozen functions that have been looked into

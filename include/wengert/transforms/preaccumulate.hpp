@@ -103,7 +103,7 @@ private:
         std::size_t i = 0;
         each_tensor([&](AnyTensor& t) { t = variables[i++]; }, x);
         Y y(apply_at(*function_, at, x));
-        if (run.mask() & Tape::below(level))  // levels above are those of derivatives inside
+        if (run.captured().levels & Tape::below(level))  // levels above are those of derivatives inside
             fail<TapeError>(
                 "preaccumulate",
                 "the function captures a variable: pass it as an argument, so that its Jacobian is kept", at);

@@ -78,13 +78,13 @@ WENGERT_INLINE void MaskRecorder::read(const Block& x, Read what, const Site& at
 
 WENGERT_INLINE const Block& MaskRecorder::variable(const AnyTensor& t)
 {
-    mask_ |= t.node->mask;
+    captured_.add(*t.node);
     return outer_ ? outer_->variable(t) : *t.value;
 }
 
 WENGERT_INLINE void MaskRecorder::alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
 {
-    if (of.node) mask_ |= of.node->mask;  // an inner transform's variable stands for it from here on
+    if (of.node) captured_.add(*of.node);  // an inner transform's variable stands for it from here on
     if (outer_) outer_->alias(of, as, at);
 }
 

@@ -55,7 +55,8 @@ WENGERT_INLINE void Walk::run(std::pair<Node*, AnyTensor>* roots, std::size_t co
     for (std::size_t k = 0; k < count; ++k) start_at(roots[k].first);
     for (const auto& n : obliged)
         if (owes(*n)) start_at(n.get());
-    if (!current_) return;
+    if (observer_) find_variables();
+    if (!current_) return end_observed();
     highest_ = current_->sequence;
     try {
         for (const auto& n : obliged)
@@ -74,13 +75,42 @@ WENGERT_INLINE void Walk::run(std::pair<Node*, AnyTensor>* roots, std::size_t co
             else
                 differentiate(n, g);
             advance(n);
+            if (observed_) [[unlikely]]
+                tell_observer();
         }
+        end_observed();
     } catch (const std::exception& e) {
         detail::last_failure() = {current_ ? current_->sequence : 0, highest_, e.what()};
         throw;
     }
     if (!tape_.obliged.empty())
         std::erase_if(tape_.obliged, [](const Ref<Node>& n) { return (n->flags & Node::consumed) != 0; });
+}
+
+WENGERT_INLINE void Walk::find_variables()
+{
+    observed_.emplace(*observer_, tape_.last(), level_, start_);
+    const auto& variables = observed_->variables();
+    leaves_.insert(leaves_.end(), variables.begin(),
+                   variables.end());  // none keeps what end_observed() gives it
+}
+
+/// What an observer computes is recorded for the levels below, as what a rule computes.
+WENGERT_INLINE void Walk::tell_observer()
+{
+    const Restore<ActiveLevels> active(tape_.active, lower_);
+    const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
+    const Restore<bool> rule(tape_.in_rule, true);
+    observed_->tell(pending_ > 0 ? current_->sequence : 0);
+}
+
+WENGERT_INLINE void Walk::end_observed()
+{
+    if (!observed_) return;
+    const Restore<ActiveLevels> active(tape_.active, lower_);
+    const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
+    const Restore<bool> rule(tape_.in_rule, true);
+    observed_->end();
 }
 
 WENGERT_INLINE void Walk::add_part(Node& hub, std::size_t k, const AnyTensor& g)

@@ -23,17 +23,17 @@ WENGERT_INLINE LoopState LoopSteps::look(std::uint64_t i, const LoopState& state
 {
     const MaskRecorder run("checkpoint_loop", &frozen);
     LoopState next = make(i, state, &LoopReport::forward);
-    captured |= run.mask() & active;
+    captured.add(run.captured());
     for (const AnyTensor& t : next)
-        if (t.node) captured |= t.node->mask & active;  // captured, and returned untouched
+        if (t.node) captured.add(*t.node);  // captured, and returned untouched
     looked = i + 1;
     return next;
 }
 
 WENGERT_INLINE LoopSection::LoopSection(std::shared_ptr<LoopSteps> loop, std::uint64_t a, std::uint64_t b,
                                         std::uint64_t snapshots, std::shared_ptr<const void> plain)
-    : SectionRule("checkpoint_loop", rerun_loop), loop_(std::move(loop)), a_(a), b_(b), snapshots_(snapshots),
-      plain_(std::move(plain))
+    : SectionRule("checkpoint_loop", rerun_loop, loop->captured), loop_(std::move(loop)), a_(a), b_(b),
+      snapshots_(snapshots), plain_(std::move(plain))
 {}
 
 WENGERT_INLINE AnyTensors LoopSection::rerun_loop(const SectionRule& rule, const AnyTensors& inputs,
@@ -76,8 +76,9 @@ WENGERT_INLINE void cut_loop(const std::shared_ptr<LoopSteps>& loop, LoopState& 
         section->keep_on_disk(std::make_shared<Snapshot>(loop->disk, kept));
         for (AnyTensor& t : state) t.value = stand_in(*t.value);
     }
-    AnyTensors results = record_section(state, blocks, std::move(section), part_primitive, loop->at,
-                                        loop->captured & Tape::current().active, loop->communicates);
+    AnyTensors results =
+        record_section(state, blocks, std::move(section), part_primitive, loop->at,
+                       loop->captured.levels & loop->active & Tape::current().active, loop->communicates);
     const auto end = results.begin() + static_cast<std::ptrdiff_t>(loop->state_size);
     outputs.insert(outputs.end(), end, results.end());
     results.erase(end, results.end());
