@@ -256,6 +256,10 @@ TEST_CASE("a capture of the program's does not see what the library does beside 
         const wg::cuda::Stream side;
         const auto there = wg::cuda::on(side);
         CHECK(std::abs(frozen(x).item() - sum(tanh(matmul(here, here) * 0.01) + here).item()) < 1e-8);
+        const auto row = [&](std::int64_t i) { return take(x, wg::to<wg::cuda>(wg::Indices{i}), 0); };
+        CHECK(bits(row(299))[0] == here(299, 0).item());
+        const There outside = row(300);  // found when the device has looked
+        CHECK_THROWS_AS(wg::cuda::synchronize(), wg::IndexError);
         wg::cuda::synchronize();
         wg::cuda::trim();
     };
@@ -395,6 +399,16 @@ TEST_CASE("memory of a device from the program's own functions", "[gpu]")
         const auto there = wg::cuda::on(s);
         CHECK(bits(x + 1.0)[999] == 2.0);
         CHECK(taken > 0);
+        const Raw raw;
+        if (void* const captured = raw.stream())  // whose capture sees none of these calls
+            for (const int mode : {0, 1, 2}) {
+                const std::size_t before = taken;
+                REQUIRE(raw.begin(captured, mode) == 0);
+                CHECK(bits(wg::ones<double, wg::cuda>({20000}) + x(0))[19999] == 2.0);
+                wg::cuda::trim();  // gives memory back
+                CHECK(taken > before);
+                raw.run_captured(captured);
+            }
         CHECK_THROWS_AS((wg::ones<double, wg::cuda>({300000})), wg::MemoryError);
         CHECK_THROWS_WITH(wg::cuda::set_allocator({}), contains("bytes of tensors are live on cuda:0") &&
                                                            contains("test_cuda_interop.cpp:"));

@@ -104,6 +104,13 @@ void elsewhere(const mpi::Comm& w)
         CHECK(wg::allclose(frozen(z), wanted, 1e-13));
         CHECK(wg::allclose(frozen_loop(z), wanted, 1e-13));
     }
+    auto on_threads = wg::freeze(wg::grad(loss), {.threads = 2});
+    auto of_any_length = wg::freeze(wg::grad(loss), {.dynamic = {0}});
+    for (const std::int64_t n : {4, 7, 5, 20000}) {
+        const D parts = numbers(w, {n}).parts(), eager = wg::grad(loss)(parts);
+        CHECK(wg::allclose(on_threads(parts), eager, 1e-13));
+        CHECK(wg::allclose(of_any_length(parts), eager, 1e-13));
+    }
     const wg::AnomalyMode on;
     CHECK(wg::allclose(wg::grad(loss)(z), wanted, 1e-13));
 }

@@ -10,6 +10,24 @@ namespace wengert::detail::gpu {
 /// CU_STREAM_CAPTURE_MODE_RELAXED
 inline constexpr int whatever_else_is_called = 2;
 
+/// The thread's calls are made in mode relaxed while it lives. `exchange` is null where the driver knows no modes.
+class RelaxedCalls {
+public:
+    explicit RelaxedCalls(Result (*exchange)(int* mode))
+        : exchange_(exchange && exchange(&mode_) == 0 ? exchange : nullptr)
+    {}
+    RelaxedCalls(const RelaxedCalls&) = delete;
+    RelaxedCalls& operator=(const RelaxedCalls&) = delete;
+    ~RelaxedCalls()
+    {
+        if (exchange_) static_cast<void>(exchange_(&mode_));
+    }
+
+private:
+    int mode_ = whatever_else_is_called;
+    Result (*exchange_)(int*);
+};
+
 /// A function of a library, called in mode relaxed.
 template <auto function> struct BesideCaptures;
 template <class Functions, class... A, Result (*Functions::*function)(A...)> struct BesideCaptures<function> {
@@ -18,11 +36,8 @@ template <class Functions, class... A, Result (*Functions::*function)(A...)> str
 
     static Result call(A... a)
     {
-        int mode = whatever_else_is_called;
-        const bool is_exchanged = exchange(&mode) == 0;
-        const Result r = real(a...);
-        if (is_exchanged) static_cast<void>(exchange(&mode));
-        return r;
+        const RelaxedCalls relaxed(exchange);
+        return real(a...);
     }
     static void stand_before(Functions& all, Result (*exchange_mode)(int*))
     {

@@ -200,6 +200,7 @@ private:
     {
         const Driver& d = Driver::get();
         if (allocator_.take) {
+            const RelaxedCalls relaxed(d.exchange_capture_mode);
             p = reinterpret_cast<Address>(allocator_.take(bytes, queue().stream()));
             return p ? success : out_of_memory;
         }
@@ -211,8 +212,10 @@ private:
         const Driver& d = Driver::get();
         try {
             if ((in_order_ || allocator_.give) && queues_.several()) wait(queues_.main(), f);
-            if (allocator_.give)
+            if (allocator_.give) {
+                const RelaxedCalls relaxed(d.exchange_capture_mode);
                 return allocator_.give(reinterpret_cast<void*>(f.at), capacity, queues_.main().stream());
+            }
         } catch (...) {  // nobody knows who still works with it: it stays taken
             return;
         }
