@@ -2,11 +2,12 @@
 """Registers, spills and shared memory of CUDA's kernels, as ptxas reports them; no GPU is needed.
 
     bench/kernels.py TEST_CUDA FAKE_DRIVER   runs that program on the fake driver (tests/cuda/fake/), which keeps the text of all
-                                             kernels, and writes bench/results/kernels.json and
-                                             launches.json
+                                             kernels, and writes bench/results/kernels.json,
+                                             kernel_texts.json and launches.json
 
 NVRTC makes PTX of each text with the library's options, ptxas machine code. One row for each kernel by name; where a name has many
-texts (an elementwise primitive, a fold), the most of each column. Launches and bytes of replays are what a test of the program counts and
+texts (an elementwise primitive, a fold), the most of each column. kernel_texts has a row for texts that contain the same kernels:
+seconds that NVRTC takes for machine code of sm_90, and its size. Launches and bytes of replays are what a test of the program counts and
 compares with numbers that were found by hand (tests/cuda/test_cuda_groups.cpp). Without NVRTC or ptxas it says so, and does nothing."""
 import argparse
 import collections
@@ -16,8 +17,10 @@ import os
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import tempfile
+import time
 
 import tables
 
@@ -38,20 +41,25 @@ def nvrtc():
     return None
 
 
-def ptx(library, text, architecture):
+def compiled(library, text, target, what):
+    """What NVRTC makes of a text for compute_80 or sm_80: its PTX or CUBIN."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
-    options = [o.encode() for o in [f"--gpu-architecture=compute_{architecture}", *OPTIONS]]
+    options = [o.encode() for o in [f"--gpu-architecture={target}", *OPTIONS]]
     if library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)) != 0:
         library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
         library.nvrtcGetProgramLog(program, log)
         raise SystemExit(log.value.decode())
-    library.nvrtcGetPTXSize(program, ctypes.byref(size))
+    getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
     code = ctypes.create_string_buffer(size.value)
-    library.nvrtcGetPTX(program, code)
+    getattr(library, f"nvrtcGet{what}")(program, code)
     library.nvrtcDestroyProgram(ctypes.byref(program))
-    return code.value
+    return code
+
+
+def ptx(library, text, architecture):
+    return compiled(library, text, f"compute_{architecture}", "PTX").value
 
 
 def used(ptxas, code, architecture, folder):
@@ -82,13 +90,30 @@ def rows(texts, library, ptxas):
             for k, architecture in enumerate(ARCHITECTURES):
                 for name, registers, *bytes_of in used(ptxas, ptx(library, text, architecture), architecture,
                                                        pathlib.Path(folder)):
-                    name = re.sub(r"^wg_\d+_(?=[a-z])", "wg_", name)  # of a group that folds
-                    name = re.sub(r"(_(f32|f64|i32|i64|u8|\d+))+$", "", name)
-                    row = most[name]
+                    row = most[plain_name(name)]
                     row[k] = max(row[k], registers)
                     row[2:] = map(max, row[2:], bytes_of)
-                    count[name] += k == 0
+                    count[plain_name(name)] += k == 0
     return [[f"`{name}`", count[name], *row] for name, row in sorted(most.items())]
+
+
+def plain_name(name):
+    name = re.sub(r"^wg_\d+_(?=[a-z])", "wg_", name)  # of a group that folds
+    return re.sub(r"(_(f32|f64|i32|i64|u8|\d+))+$", "", name)
+
+
+def text_rows(texts, library):
+    """Of texts with the same kernels: how many there are, seconds for machine code (median and most), kilobytes of it (the same)."""
+    found = collections.defaultdict(list)
+    for text in texts:
+        names = sorted({plain_name(name) for name in re.findall(r"__global__ void (\w+)\(", text)})
+        start = time.perf_counter()
+        code = compiled(library, text, f"sm_{ARCHITECTURES[-1]}", "CUBIN")
+        found[", ".join(f"`{name}`" for name in names)].append((time.perf_counter() - start, len(code) / 1024))
+    for names, costs in sorted(found.items()):
+        seconds, kilobytes = zip(*costs)
+        yield [names, len(costs), *(round(f(seconds), 3) for f in (statistics.median, max)),
+               *(round(f(kilobytes), 1) for f in (statistics.median, max))]
 
 
 def main():
@@ -107,6 +132,10 @@ def main():
     texts, counts = kept_texts(arguments.program, arguments.driver)
     tables.store("kernels", f"`bench/kernels.py`, NVRTC {major.value}.{minor.value}, {len(texts)} texts",
                  columns=columns, rows=rows(texts, library, ptxas))
+    tables.store("kernel_texts", f"`bench/kernels.py`, NVRTC {major.value}.{minor.value}, sm_{ARCHITECTURES[-1]}",
+                 columns=["kernels of a text", "texts", "seconds of NVRTC, median", "most", "KB of machine code, median",
+                          "most"],
+                 rows=list(text_rows(texts, library)))
     if counts:
         tables.store("launches", "`bench/kernels.py`, on the fake driver",
                      columns=["a replay", "launches", "by hand", "bytes that kernels touch", "by hand"],
