@@ -11,7 +11,8 @@
 # matrices beside those of the BLAS, and which of them kernels::gemm chooses, bench/run.sh loops what loops take whose bodies fold,
 # bench/run.sh solvers linear algebra and solvers beside LAPACK by hand; it writes its table, as do the next two:
 # bench/run.sh scalars what scalar code takes, bench/run.sh mpi what programs of one and two ranks take.
-# CoDiPack's columns need its headers, in a folder of $CMAKE_INCLUDE_PATH where they are not installed.
+# CoDiPack's columns need its headers, those of several ranks MeDiPack's as well, in folders of $CMAKE_INCLUDE_PATH where they
+# are not installed.
 # XLA's rows need `python3 -m pip install jax`, with the interpreter in $WENGERT_BENCH_PYTHON where it is another one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -88,6 +89,9 @@ if [ "$ranks" -eq 0 ]; then
     mkdir -p "$build/ranks"
     export OPENBLAS_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     for n in 1 2; do mpirun -np $n "$build/bench/wengert_mpi"; done >"$build/ranks/mpi.txt"
+    if [ -x "$build/bench/wengert_mpi_scalars" ]; then
+        for n in 1 2; do mpirun -np $n "$build/bench/wengert_mpi_scalars"; done >>"$build/ranks/mpi.txt"
+    fi
     cat "$build/ranks/mpi.txt"
     python3 -B "$root/bench/tables.py" --collect "$build/ranks"
 fi

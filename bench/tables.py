@@ -277,6 +277,10 @@ def collect(folder, beside):
         store("mpi", f"bench/run.sh mpi, the least of several runs in turn, {''.join(version)}, g++ {compiler} -O3 -march=native",
               columns=["what", "ranks", "by hand", "wengert", "more", "times"],
               rows=[[part.strip() for part in line.split("|")] for line in ranks.read_text().splitlines() if line.count("|") == 5])
+        peer = re.search("^beside (.*)", ranks.read_text(), re.M)
+        store("mpi_scalars", f"The same run, beside {peer[1] if peer else 'nothing'}, the least of nine",
+              columns=["gradient of", "ranks", "peer", "wengert", "times"],
+              rows=[[part.strip() for part in line.split("|")] for line in ranks.read_text().splitlines() if line.count("|") == 4])
     if loops.exists():
         found = re.findall(r"^(\D.*?\S) {2,}(\S+) +(\S+) +(\S+) +(\S+) +(\d+)$", loops.read_text(), re.M)
         store("loops", f"One run of wengert_loops, 100,000 steps, milliseconds, g++ {compiler} -O3 -march=native",

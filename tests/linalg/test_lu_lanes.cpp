@@ -81,6 +81,47 @@ TEMPLATE_TEST_CASE("small matrices: a matrix alone has the bits that it has amon
     }
 }
 
+TEMPLATE_TEST_CASE("small matrices: factors that are made again give the bits of factors that are kept",
+                   "[linalg]", float, double)
+{
+    using T = TestType;
+    const std::int64_t n = GENERATE(2, 3, 4);
+    const auto shapes = GENERATE(table<Shape, Shape>(
+        {{{}, {}}, {{19}, {19}}, {{19}, {}}, {{3, 7}, {7}}, {{3, 7}, {3, 1}}, {{0}, {0}}}));
+    const auto of = [&](Shape batch, std::int64_t columns) {
+        batch.push_back(n);
+        batch.push_back(columns);
+        return batch;
+    };
+    const auto a = wg::normal<T>(wg::Key(21), of(std::get<0>(shapes), n)),
+               b = wg::normal<T>(wg::Key(22), of(std::get<1>(shapes), 2));
+    REQUIRE(la::SmallSolve::fits(a.shape(), b.shape()));
+    const auto kept = [](const Tensor<T>& x, const Tensor<T>& y) {
+        return la::LuSolve::solved(la::detail::lu_factor(x, wg::Site{}), x, y, false);
+    };
+    const auto again = [](const Tensor<T>& x, const Tensor<T>& y) { return la::solve(x, y); };
+    CHECK(same_bits(again(a, b), kept(a, b)));
+    const auto gradients = [&](const auto& solve) {
+        return wg::grad<0, 1>([&](const Tensor<T>& x, const Tensor<T>& y) { return sum(sin(solve(x, y))); })(
+            a, b);
+    };
+    CHECK(same_bits(std::get<0>(gradients(again)), std::get<0>(gradients(kept))));
+    CHECK(same_bits(std::get<1>(gradients(again)), std::get<1>(gradients(kept))));
+    const auto second = [&](const auto& solve) {
+        const auto loss = [&](const Tensor<T>& x) { return sum(square(solve(x, b))); };
+        return std::pair(wg::hvp(loss)(a, cos(a)), wg::jvp(loss, a, cos(a)).second);
+    };
+    CHECK(same_bits(second(again).first, second(kept).first));
+    CHECK(same_bits(second(again).second, second(kept).second));
+}
+
+TEST_CASE("small matrices: one matrix for many right sides is factorized once", "[linalg]")
+{
+    CHECK(!la::SmallSolve::fits({3, 3}, {5, 3, 1}));
+    CHECK(!la::SmallSolve::fits({1, 3, 3}, {5, 3, 1}));
+    CHECK(!la::SmallSolve::fits({5, 5}, {5, 1}));
+}
+
 TEST_CASE("small matrices: one that is singular is named, wherever it stands", "[linalg]")
 {
     const std::int64_t n = GENERATE(2, 3, 4), bad = GENERATE(0, 5, 8, 16);

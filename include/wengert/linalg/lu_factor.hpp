@@ -90,7 +90,7 @@ struct LuSolve {
                                        singular |=
                                            solve_each(n, count, columns, factors + first * length, to);
                                    });
-        if (singular) refuse_singular(*of, m, factors, at);
+        if (singular) refuse_singular(*of, factors, at);
         return x;
     }
     template <class T>
@@ -118,6 +118,19 @@ struct LuSolve {
         return apply<LuSolve, T>({transposed, a.shape(), b.shape()}, at, f, a, b);
     }
     std::string parameters() const { return transposed ? "transposed" : ""; }
+    template <class T>
+    [[noreturn]] static void refuse_singular(const Block& of, const T* factors, const Site& at)
+    {
+        const detail::Matrices m(of.shape);
+        const std::size_t n = m.rows;
+        std::size_t i = 0, k = 0;
+        while ((k = LuFactor::singular_at(n, factors)) == n) ++i, factors += n * n + n;
+        detail::refuse(
+            name, of,
+            "singular to working precision: pivot " + std::to_string(k) + detail::which(i, m.count) + " is " +
+                detail::digits(static_cast<double>(factors[k * (n + 1)])) + ", a regular matrix is expected",
+            at);
+    }
 
 private:
     /// True where one of the matrices is singular.
@@ -127,7 +140,8 @@ private:
         bool singular = false;
         if (kernels::lapack::fits_lanes(n)) {
             kernels::lapack::with_order(n, [&](auto order) {
-                singular = kernels::lapack::solve_by_lanes<order()>(transposed, count, columns, factors, x);
+                singular =
+                    kernels::lapack::solve_by_lanes<order(), true>(transposed, count, columns, factors, x);
             });
             return singular;
         }
@@ -136,19 +150,6 @@ private:
             kernels::lapack::solve_by_lu<T>(transposed, n, columns, factors, factors + n * n, x);
         }
         return singular;
-    }
-    template <class T>
-    static void refuse_singular(const Block& of, const detail::Matrices& m, const T* factors, const Site& at)
-    {
-        const std::size_t n = m.rows;
-        for (std::size_t i = 0; i < m.count; ++i, factors += n * n + n)
-            if (const std::size_t k = LuFactor::singular_at(n, factors); k < n)
-                detail::refuse(name, of,
-                               "singular to working precision: pivot " + std::to_string(k) +
-                                   detail::which(i, m.count) + " is " +
-                                   detail::digits(static_cast<double>(factors[k * (n + 1)])) +
-                                   ", a regular matrix is expected",
-                               at);
     }
 };
 

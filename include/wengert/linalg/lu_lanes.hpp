@@ -144,21 +144,26 @@ void lu_by_lanes(std::size_t count, const T* a, T* packed, bool judged)
     }
 }
 
-/// X = A⁻¹ B, or A⁻ᵀ B, of `count` matrices of order N by their packed factors; each B has N rows and `columns` columns.
-/// True where one of the pivots is rounding.
-template <std::size_t N, class T, class A = xsimd::default_arch>
-bool solve_by_lanes(bool transposed, std::size_t count, std::size_t columns, const T* packed, T* b)
+/// X = A⁻¹ B, or A⁻ᵀ B, of `count` matrices of order N: of A itself, or of its packed factors. Each B has N rows and `columns`
+/// columns. True where one of the pivots is rounding.
+template <std::size_t N, bool is_factored, class T, class A = xsimd::default_arch>
+bool solve_by_lanes(bool transposed, std::size_t count, std::size_t columns, const T* of, T* b)
 {
     using L = Lane<T, A>;
+    constexpr std::size_t size = is_factored ? N * N + N : N * N;
     bool rounding = false;
     for (std::size_t first = 0; first < count; first += L::width) {
         const std::size_t n = std::min(L::width, count - first);
-        MatrixLanes<T, A, N * N + N> m;
-        m.read(packed + first * (N * N + N), N * N + N, n);
+        MatrixLanes<T, A, size> m;
+        m.read(of + first * size, size, n);
         L x[N][N], pivots[N], y[N];
         for (std::size_t c = 0; c < N; ++c)
             for (std::size_t r = 0; r < N; ++r) x[c][r] = m.get(c * N + r);
-        for (std::size_t k = 0; k < N; ++k) pivots[k] = m.get(N * N + k);
+        if constexpr (is_factored) {
+            for (std::size_t k = 0; k < N; ++k) pivots[k] = m.get(N * N + k);
+        } else {
+            factor_lanes<N>(x, pivots, true);
+        }
         for (std::size_t k = 0; k < N; ++k) rounding = rounding || any(pivots[k] < L{T(0)});
         for (std::size_t c = 0; c < columns; ++c) {
             MatrixLanes<T, A, N> right;

@@ -230,13 +230,18 @@ Ref<Block> solve_batch(const Shape& a, const Ref<Block>& right, const Solve& sol
     shape.push_back(b->shape.back());
     auto x = make_block(dtype_of<T>(), shape);
     T* const to = x->template as<T>();
-    if (a == batch && own == batch) {
+    if (own == batch) {
         std::copy_n(b->template as<T>(), one.count * one.size(), to);
-        solve(std::size_t{0}, one.count, one.columns, to);
+    } else {
+        each_pair(a, own, batch, [&](std::size_t, std::size_t j, std::size_t k) {
+            std::copy_n(b->template as<T>() + j * one.size(), one.size(), to + k * one.size());
+        });
+    }
+    if (a == batch) {
+        solve(std::size_t{0}, element_count(batch), one.columns, to);
         return x;
     }
-    each_pair(a, own, batch, [&](std::size_t i, std::size_t j, std::size_t k) {
-        std::copy_n(b->template as<T>() + j * one.size(), one.size(), to + k * one.size());
+    each_pair(a, own, batch, [&](std::size_t i, std::size_t, std::size_t k) {
         solve(i, std::size_t{1}, one.columns, to + k * one.size());
     });
     return x;

@@ -1,7 +1,7 @@
 // Linear systems with square matrices, inverses and powers.
 #pragma once
 
-#include "lu_factor.hpp"
+#include "small_solve.hpp"
 
 namespace wengert::linalg {
 
@@ -13,9 +13,7 @@ Tensor<T, D> solve(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D
 {
     detail::demand_square("solve", a, at);
     detail::demand_right_side("solve", a, a.shape().back(), b, at);
-    const Tensor<T, D> f = detail::lu_factor(a, at);
-    return detail::with_columns(b, at,
-                                [&](const Tensor<T, D>& x) { return LuSolve::solved(f, a, x, false, at); });
+    return detail::with_columns(b, at, [&](const Tensor<T, D>& x) { return detail::solved(a, x, at); });
 }
 
 /// A⁻¹, as solve(a, unit matrix). Throws NumericError where A is singular to working precision.
@@ -23,7 +21,7 @@ template <Differentiable T, class D>
 Tensor<T, D> inv(const Tensor<T, D>& a, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_square("inv", a, at);
-    return LuSolve::solved(detail::lu_factor(a, at), a, detail::unit_beside(a, at), false, at);
+    return detail::solved(a, detail::unit_beside(a, at), at);
 }
 
 /// Aⁿ by repeated squaring; n < 0 is a power of the inverse, n = 0 the unit matrix. Throws NumericError where n < 0 and A is
