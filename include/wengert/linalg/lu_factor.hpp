@@ -118,8 +118,7 @@ struct LuSolve {
         return apply<LuSolve, T>({transposed, a.shape(), b.shape()}, at, f, a, b);
     }
     std::string parameters() const { return transposed ? "transposed" : ""; }
-    template <class T>
-    [[noreturn]] static void refuse_singular(const Block& of, const T* factors, const Site& at)
+    template <class T> static void refuse_singular(const Block& of, const T* factors, const Site& at)
     {
         const detail::Matrices m(of.shape);
         const std::size_t n = m.rows;
@@ -141,7 +140,7 @@ private:
         if (kernels::lapack::fits_lanes(n)) {
             kernels::lapack::with_order(n, [&](auto order) {
                 singular =
-                    kernels::lapack::solve_by_lanes<order(), true>(transposed, count, columns, factors, x);
+                    kernels::lapack::solve_by_lanes<order(), true>(transposed, count, columns, factors, x, x);
             });
             return singular;
         }

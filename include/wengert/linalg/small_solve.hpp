@@ -22,17 +22,30 @@ struct SmallSolve {
     }
     template <class T> Ref<Block> value(const Ref<Block>& of, const Ref<Block>& right, const Site& at) const
     {
+        const Shape batch = wengert::detail::leading(of->shape);
         const Ref<Block> matrices = contiguous(of);
         const auto n = static_cast<std::size_t>(of->shape.back());
         const T* const elements = matrices->template as<T>();
         bool singular = false;
-        const auto solve = [&](std::size_t first, std::size_t count, std::size_t columns, T* to) {
+        const auto solve = [&](std::size_t first, std::size_t count, std::size_t columns, const T* from,
+                               T* to) {
             kernels::lapack::with_order(n, [&](auto order) {
-                singular |= kernels::lapack::solve_by_lanes<order(), false>(transposed, count, columns,
-                                                                            elements + first * n * n, to);
+                singular |= kernels::lapack::solve_by_lanes<order(), false>(
+                    transposed, count, columns, elements + first * n * n, from, to);
             });
         };
-        const Ref<Block> x = detail::solve_batch<T>(wengert::detail::leading(of->shape), right, solve);
+        Ref<Block> x;
+        if (wengert::detail::leading(right->shape) == batch) {
+            const Ref<Block> b = contiguous(right);
+            x = make_block(dtype_of<T>(), right->shape);
+            solve(0, element_count(batch), static_cast<std::size_t>(right->shape.back()), b->template as<T>(),
+                  x->template as<T>());
+        } else {
+            x = detail::solve_batch<T>(batch, right,
+                                       [&](std::size_t first, std::size_t count, std::size_t columns, T* to) {
+                                           solve(first, count, columns, to, to);
+                                       });
+        }
         if (singular) LuSolve::refuse_singular(*of, LuFactor{}.value<T>(of, at)->template as<T>(), at);
         return x;
     }
