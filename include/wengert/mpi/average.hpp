@@ -47,7 +47,8 @@ public:
     /// Waits for all messages.
     void end()
     {
-        for (const Message& m : messages_) by_type(m.first, [&]<class T>(T) { receive<T>(m); });
+        for (const Message& m : messages_)
+            with_real(parts_[m.first].dtype, [&]<class T>() { receive<T>(m); });
         messages_.clear();
     }
     const AnyTensor& mean(std::size_t k) const { return parts_[k].value; }
@@ -80,16 +81,9 @@ private:
                            parts_.begin() + static_cast<std::ptrdiff_t>(m.last),
                            [](const Part& p) { return p.value.value; });
     }
-    template <class F> void by_type(std::size_t k, const F& f) const
-    {
-        if (parts_[k].dtype == DType::float32)
-            f(float{});
-        else
-            f(double{});
-    }
     void send(Message m)
     {
-        by_type(m.first, [&]<class T>(T) {
+        with_real(parts_[m.first].dtype, [&]<class T>() {
             std::vector<Tensor<T>> flat;
             for (std::size_t k = m.last; k-- > m.first;)
                 flat.push_back(

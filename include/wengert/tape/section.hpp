@@ -56,10 +56,7 @@ inline void part_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 template <class Op> void* clone_plain(const void* op) { return new Op(*static_cast<const Op*>(op)); }
 template <class Op> void destroy_plain(void* op) noexcept { delete static_cast<Op*>(op); }
 
-inline const std::vector<std::uint64_t>& variables_of_section(const void* op)
-{
-    return static_cast<const SectionOp*>(op)->rule->captured.variables;
-}
+const std::vector<std::uint64_t>& variables_of_section(const void* op);
 
 inline constexpr Primitive section_primitive = [] {
     Primitive p;

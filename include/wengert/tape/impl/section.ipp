@@ -8,9 +8,11 @@ namespace wengert {
 
 namespace detail {
 
+WENGERT_INLINE const SectionOp& section_of(const void* op) { return *static_cast<const SectionOp*>(op); }
+
 WENGERT_INLINE void section_vjp(const Node& n, const AnyTensor&, Cotangents& out)
 {
-    const auto& op = *static_cast<const SectionOp*>(n.op);
+    const SectionOp& op = section_of(n.op);
     std::vector<AnyTensor> parts = out.walk().take_parts(n), inputs(n.input_count);
     std::vector<bool> wanted(n.input_count);
     parts.resize(op.results);
@@ -28,6 +30,11 @@ WENGERT_INLINE void section_vjp(const Node& n, const AnyTensor&, Cotangents& out
     std::vector<AnyTensor> cotangents = op.rule->pull(*op.rule, inputs, parts, wanted, n.at);
     for (std::size_t i = 0; i < n.input_count; ++i)
         if (wanted[i] && cotangents[i].value) out.add(i, std::move(cotangents[i]));
+}
+
+WENGERT_INLINE const std::vector<std::uint64_t>& variables_of_section(const void* op)
+{
+    return section_of(op).rule->captured.variables;
 }
 
 WENGERT_INLINE Primitive make_part_primitive(AnyTensor (*add)(const AnyTensor&, const AnyTensor&),
