@@ -288,6 +288,94 @@ TEST_CASE("A span that is longer than the caches has the bits of short ones")
     for (std::size_t k = 0; k < v.size(); ++k) CHECK(whole[k].value() == parts[k].value());
 }
 
+TEST_CASE("Numbers of older spans are operands of whatever is recorded next")
+{
+    // a ring of cells: in each step a number goes by way of a tensor, which begins a span
+    const auto ring = [](bool by_tensors) {
+        return [by_tensors](const std::vector<R>& v) {
+            std::vector<R> u(40), next(40);
+            for (std::size_t i = 0; i < u.size(); ++i) u[i] = v[i % v.size()] + 0.01 * static_cast<double>(i);
+            R product = 1.0;
+            for (int step = 0; step < 12; ++step) {
+                const R below = by_tensors ? wg::real(wg::tensor(u.back())) : u.back();
+                for (std::size_t i = 0; i < u.size(); ++i) {
+                    const R& left = i > 0 ? u[i - 1] : below;
+                    next[i] = u[i] + 0.2 * (left - u[i] * v[0]) - 0.01 / u[i];
+                }
+                product *= 1.0 + 0.1 * sin(u[static_cast<std::size_t>(step)]);
+                std::swap(u, next);
+            }
+            R sum = product;
+            for (const R& x : u) sum += x * x;
+            return sum;
+        };
+    };
+    const std::vector<R> v{0.7, 0.9, 1.3};
+    const auto near = [](const std::vector<R>& a, const std::vector<R>& b) {
+        for (std::size_t k = 0; k < a.size(); ++k)
+            if (std::abs(a[k].value() - b[k].value()) > 1e-12 * (1 + std::abs(b[k].value()))) return false;
+        return true;
+    };
+    const auto gradient = [&](const std::vector<R>& x) { return wg::grad(ring(true))(x); };
+    const std::vector<R> first = gradient(v);
+    CHECK(near(first, wg::grad(ring(false))(v)));
+    CHECK(wg::check_grads(ring(true), v));
+    const auto norm = [](const auto& f) {
+        return [f](const std::vector<R>& x) {
+            R sum = 0.0;
+            for (const R& g : wg::grad(f)(x)) sum += g * g;
+            return sum;
+        };
+    };
+    CHECK(near(wg::grad(norm(ring(true)))(v), wg::grad(norm(ring(false)))(v)));
+    wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
+    for (const std::size_t chunk : {50, 333, 2000}) {  // from where older numbers come in by links
+        const wg::ScalarBudget before = stream.set_budget({.chunk = chunk});
+        const std::vector<R> parts = gradient(v);
+        stream.set_budget(before);
+        for (std::size_t k = 0; k < v.size(); ++k) CHECK(parts[k].value() == first[k].value());
+    }
+}
+
+TEST_CASE("Numbers of older spans: levels, variables, and numbers that have ended")
+{
+    const auto through_tensor = [](const R& x) { return wg::real(wg::tensor(x)); };
+    // x is of an outer level, y of both: what is known of one level is not taken for the other
+    const auto f = [&](const R& x) {
+        const R a = x * x, b = through_tensor(a), c = a * b + a;
+        const R inner = wg::grad([&](const R& y) {
+            const R d = y * a, e = through_tensor(d);
+            return e * d * a + e * a + c * e;  // y² a³ + y a² + c y a
+        })(c);
+        return inner * a + through_tensor(inner) * c;
+    };
+    CHECK(wg::check_grads(f, R(0.8)));
+    const double x = 0.8, a = x * x, c = a * a + a, inner = 2 * c * a * a * a + a * a + c * a;
+    CHECK(std::abs(f(R(x)).value() - (inner * a + inner * c)) < 1e-12);
+
+    R w = 2.0;
+    w.requires_grad();
+    R kept;
+    const wg::Tape::Position position = wg::Tape::current().mark();
+    {
+        const R old = w * w, newer = through_tensor(old);
+        kept = old;
+        const R y = newer * old + old * w;  // old is known to the newest span
+        CHECK(y.is_active());
+    }
+    wg::Tape::current().rewind(position);
+    const R newer = through_tensor(w * 3.0);
+    const R y = newer * w;
+    refused(kept, "rewound");
+    R z = w * w;
+    const R late = through_tensor(z), last = late * z + z;
+    wg::backward(last, {.retain = true});
+    CHECK(w.grad() == 4 * 8.0 + 4.0);
+    wg::backward(last);
+    refused(z, "backward");
+    w.requires_grad(false);
+}
+
 TEST_CASE("A variable is an operand like others, with the value that it has then")
 {
     R x = 2.0, w = 5.0;

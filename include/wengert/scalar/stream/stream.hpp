@@ -231,7 +231,17 @@ private:
     ScalarHandle append_operation(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z,
                                   double y) noexcept;
     /// Makes operands of this span the usual case. With `nothing` there is none.
-    void settle(std::uint32_t span) noexcept { usual = std::uint64_t{span} << 32; }
+    void settle(std::uint32_t span) noexcept
+    {
+        const Word word = Word{span} << 32;
+        if (usual != word) std::fill(std::begin(known_), std::end(known_), nothing);
+        usual = word;
+    }
+    /// May it be an operand as one of the usual case may, although it is from an older span?
+    bool is_known(ScalarHandle m) const noexcept
+    {
+        return std::find(std::begin(known_), std::end(known_), m.span()) != std::end(known_);
+    }
     void reserve(std::size_t more);
     void open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more, Site line);
     void be_on(std::uint64_t mask);
@@ -267,6 +277,9 @@ private:
     std::vector<Made> made_;
     std::vector<CallStack> stacks_;
     std::size_t free_variable_ = 0;  // all before it are in use
+    /// Numbers of older spans, by last use: of the newest chunk, on the levels of the usual case, and the open span holds them.
+    std::uint32_t known_[4] = {nothing, nothing, nothing, nothing};
+    std::size_t next_known_ = 0;
     bool steady_ = false;  // the next operation on the same levels may be recorded without another look
     ScalarSpan* open_ = nullptr;
     std::vector<ScalarSpan*> spans_;  // in order

@@ -91,7 +91,11 @@ WENGERT_INLINE ScalarHandle ScalarStream::near(ScalarHandle m, double value)
     const auto is_from = [&](const Ref<Node>& n) { return n.get() == from->node; };
     if (std::none_of(open_->older.begin(), open_->older.end(), is_from))
         open_->older.push_back(Ref<Node>(from->node));
-    if (from->chunk == chunk()) return m;
+    if (from->chunk == chunk()) {
+        const bool same_levels = mask_of(chunk() + m.index()) == masks_[levels >> 40];
+        if (steady_ && same_levels && !is_known(m)) known_[next_known_++ % std::size(known_)] = m.span();
+        return m;
+    }
     const ScalarPosition at = from->chunk + m.index();
     const Restore<Word> own(levels, ScalarEntry::word_of(entry(at).mask()));
     ScalarCursor::entries[size()].far = at;
@@ -204,13 +208,14 @@ WENGERT_INLINE ScalarHandle ScalarStream::append_operation(ScalarOp op, ScalarHa
                      : append(op, ScalarForm::left_constant, b.index(), x, y);
 }
 
-/// Variables of backward() are operands of the usual case, once the open span has them.
+/// Variables of backward() are operands of the usual case, once the open span has them. So are numbers of older spans, once one
+/// of the same number has been looked at.
 __attribute__((noinline)) WENGERT_INLINE ScalarHandle
 ScalarStream::note_of_variables(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z, double y)
 {
     ScalarStream* const s = current();
-    if (!s || !((a.word | b.word) & ScalarVariable::bit)) return note_slowly(op, a, x, b, z, y);
-    const auto is_usual = [&](ScalarHandle m) { return (m.word ^ s->usual) >> 32 == 0; };
+    if (!s) return note_slowly(op, a, x, b, z, y);
+    const auto is_usual = [&](ScalarHandle m) { return (m.word ^ s->usual) >> 32 == 0 || s->is_known(m); };
     const auto entered = [&](ScalarHandle m, double value) {
         const ScalarVariable* const v = m.word & ScalarVariable::bit ? s->variable(m) : nullptr;
         const bool serves = v && is_usual(v->entered) && s->entries()[v->entered.index()].value == value;
