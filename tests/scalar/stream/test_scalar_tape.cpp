@@ -376,6 +376,73 @@ TEST_CASE("Numbers of older spans: levels, variables, and numbers that have ende
     w.requires_grad(false);
 }
 
+TEST_CASE("Spans that go on with the numbers of older ones are told apart where it counts")
+{
+    const auto through_tensor = [](const R& x) { return wg::real(wg::tensor(x)); };
+    R w = 2.0, v = 3.0;
+    w.requires_grad(), v.requires_grad();
+    const auto gradients = [&] {
+        const std::pair<double, double> g(w.grad(), v.grad());
+        w.zero_grad(), v.zero_grad();
+        return g;
+    };
+    {  // a tensor of numbers of three spans
+        const R a = w * v, b = through_tensor(a) * w, c = through_tensor(b) * a;
+        wg::backward(sum(wg::stack(std::vector<R>{a, c, b, a}) * D{1, 10, 100, 1000}));
+        // a = wv, b = w²v, c = w³v²
+        CHECK(gradients() == std::pair(1001 * 3.0 + 10 * 3 * 4 * 9.0 + 100 * 2 * 2 * 3.0,
+                                       1001 * 2.0 + 10 * 8 * 2 * 3.0 + 100 * 4.0));
+    }
+    {  // a sweep uses up the spans that its result depends on, and no other
+        D p = {2.0}, q = {5.0};
+        p.requires_grad(), q.requires_grad();
+        const R a = wg::real(p * 1.0) * 2.0, b = wg::real(q * 1.0) * 3.0, c = wg::real(p + q) * 4.0;
+        wg::backward(b);
+        wg::backward(c + a);
+        CHECK((p.grad()(0).item() == 6.0 && q.grad()(0).item() == 7.0));
+        refused(b, "backward");
+    }
+    {  // what a sweep has used up is refused, although a later span goes on
+        D p = {5.0};
+        p.requires_grad();
+        const R a = w * v, b = wg::real(p * 1.0), c = b * 3.0;
+        wg::backward(a);
+        gradients();
+        refused(a, "backward");
+        const R more = c * 2.0 + b;
+        refused(a, "backward");
+        wg::backward(more);
+        CHECK((p.grad()(0).item() == 7.0 && gradients() == std::pair(0.0, 0.0)));
+        const R d = w * v, e = wg::real(p * 1.0) + d;
+        wg::backward(d);
+        CHECK_THROWS_AS(wg::backward(e), wg::TapeError);
+        gradients();
+    }
+    {  // numbers of a level that has ended, while a span of a lower level goes on
+        const R low = w * v;
+        R escaped;
+        const R inner = wg::grad([&](const R& x) {
+            const R y = x * low, z = through_tensor(y) * x;
+            escaped = z;
+            return z * z;
+        })(R(1.5));
+        const R after = through_tensor(inner) * low;
+        refused(escaped, "escaped");
+        const R other = wg::grad([&](const R& x) {
+            const R y = through_tensor(x * low) * x;
+            refused(escaped, "escaped");
+            return y * after;
+        })(R(0.5));
+        wg::backward(other + after);  // inner = 4 x³ low², after = inner low, other = 2 x low after
+        const double p = 6.0, k = 4 * 1.5 * 1.5 * 1.5;
+        const double slope = 4 * k * p * p * p + 3 * k * p * p;
+        CHECK(std::abs(w.grad() - 3 * slope) < 1e-9 * slope);
+        CHECK(std::abs(v.grad() - 2 * slope) < 1e-9 * slope);
+    }
+    w.requires_grad(false), v.requires_grad(false);
+    CHECK(recorded() == 0);
+}
+
 TEST_CASE("A variable is an operand like others, with the value that it has then")
 {
     R x = 2.0, w = 5.0;

@@ -41,7 +41,7 @@ bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, 
     const auto& stream = static_cast<const ScalarStream&>(*tape.extension);
     for (const ScalarSpan* s : stream.spans()) {
         if (s->node->sequence < scope.start()) continue;
-        if (s->node->mask != Tape::bit(scope.level()) || !s->older.empty()) return false;
+        if (s->node->mask != Tape::bit(scope.level()) || !s->older.empty() || s->previous) return false;
         if (s->chunk != stream.chunk()) return false;
         for (const auto& e : s->entered)
             if (e.tensor.node.get() != variable.node.get()) return false;

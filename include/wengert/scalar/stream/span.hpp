@@ -30,8 +30,11 @@ struct ScalarSpan {
     ScalarPosition begin = 0, end = 0;  ///< while it is open, the end is the stream's
     ScalarPosition chunk = 0;           ///< where its chunk begins
     std::vector<Entered> entered;       ///< tensors whose elements are here
-    std::vector<Ref<Node>> older;       ///< spans from which it reads
-    std::vector<Number> numbers;        ///< that its handles have, one for each mask
+    std::vector<Ref<Node>> older;       ///< spans from which it reads, but for what find_older() is to find
+    Ref<Node>
+        previous;  ///< a span whose numbers it goes on with, so it may read from that and from what that may
+    bool searched = false;        ///< find_older() has found them
+    std::vector<Number> numbers;  ///< that its handles have, one for each mask
 
     ScalarSpan() = default;
     ScalarSpan(const ScalarSpan&) = delete;

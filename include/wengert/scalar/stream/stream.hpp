@@ -2,7 +2,8 @@
 //
 //  - The stream is cut into spans. Each is one node of the tape, so a sweep meets it where it belongs among the tensors'
 //    operations: after all that was made from its numbers, before the tensors whose elements it took in.
-//  - A span ends where a tensor comes in that is newer than its node; the next one begins after that tensor.
+//  - A span ends where a tensor comes in that is newer than its node; the next one begins after that tensor. It goes on with the
+//    numbers of the one before, so operations on older values stay the usual case.
 //  - Entries name their operands in 32 bits: the stream is cut into chunks, too, and a span ends with its chunk. An operand of
 //    an older chunk comes in by a link, an entry that has its whole position. Positions count on from chunk to chunk; an index is a
 //    position less that of its chunk, and no entry has index 0.
@@ -167,6 +168,8 @@ public:
                         const Site& at);
     /// Closes the open span, which a sweep has passed: what comes next is in a new one.
     void close() noexcept;
+    /// Before a span is swept: puts those from which it reads, and whose numbers it went on with, among the older ones.
+    void find_older(ScalarSpan& s) const;
     /// Tells a recorder on what a number depends, even if nothing records: the first run of a checkpoint needs it.
     static void tell(ScalarHandle m);
     void drop_dead(std::uint64_t start) noexcept;
@@ -234,16 +237,19 @@ private:
     void settle(std::uint32_t span) noexcept
     {
         const Word word = Word{span} << 32;
-        if (usual != word) std::fill(std::begin(known_), std::end(known_), nothing);
+        if (usual != word) std::fill(std::begin(known_), std::end(known_), Known{});
         usual = word;
     }
     /// May it be an operand as one of the usual case may, although it is from an older span?
     bool is_known(ScalarHandle m) const noexcept
     {
-        return std::find(std::begin(known_), std::end(known_), m.span()) != std::end(known_);
+        return std::any_of(std::begin(known_), std::end(known_), [&](const Known& k) {
+            return k.number == m.span() && m.index() - k.first < k.length;
+        });
     }
     void reserve(std::size_t more);
-    void open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more, Site line);
+    void open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more, Site line,
+                  bool goes_on = false);
     void be_on(std::uint64_t mask);
     /// The line of the span where a number was recorded, for a new span that goes on from it.
     Site line_of(ScalarHandle m) const noexcept
@@ -277,8 +283,11 @@ private:
     std::vector<Made> made_;
     std::vector<CallStack> stacks_;
     std::size_t free_variable_ = 0;  // all before it are in use
-    /// Numbers of older spans, by last use: of the newest chunk, on the levels of the usual case, and the open span holds them.
-    std::uint32_t known_[4] = {nothing, nothing, nothing, nothing};
+    /// Older spans: of the newest chunk, held by the open span, the number that is on the levels of the usual case.
+    struct Known {
+        std::uint32_t number = nothing, first = 0, length = 0;
+    };
+    Known known_[4];
     std::size_t next_known_ = 0;
     bool steady_ = false;  // the next operation on the same levels may be recorded without another look
     ScalarSpan* open_ = nullptr;

@@ -65,7 +65,7 @@ public:
     {
         values_[count_] = x.plain();
         if (x.is_active()) {
-            if (x.handle().span() == known_) [[likely]]
+            if (x.handle().span() == known_ && x.handle().index() - first_ < length_) [[likely]]
                 positions_[count_] = (chunk_ + x.handle().index()) & kept_;
             else
                 look(x);
@@ -85,6 +85,7 @@ private:
     ScalarPositions positions_;
     std::size_t count_ = 0;
     std::uint32_t known_ = ScalarCursor::nothing;  ///< a span's number,
+    std::uint32_t first_ = 0, length_ = 0;         ///< the indices in that span,
     ScalarPosition kept_ = 0, chunk_ = 0;          ///< whether its numbers count, and where they are
     std::uint64_t mask_ = 0;
     std::vector<Node*> from_;  ///< the nodes of their spans

@@ -43,11 +43,17 @@ WENGERT_INLINE ScalarHandle ScalarStream::handle(ScalarPosition p)
 
 /// Afterwards a span for operations on `mask` is open, its node newer than that sequence number.
 /// There is room for so many entries then. `line` is the user's line of what begins here: of elements, or of where operands come from.
+/// A new span goes on with the numbers of the open one, if it may.
 WENGERT_INLINE void ScalarStream::open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more,
-                                           Site line)
+                                           Site line, bool goes_on)
 {
     current_ = this;
-    if (open_ && open_->node->sequence < newer_than) close();
+    ScalarSpan* before = nullptr;
+    if (open_ && open_->node->sequence < newer_than) {
+        before = goes_on ? open_ : nullptr;
+        close();
+        if (before) find_older(*before);  // while its entries are in the caches
+    }
     if (size() > 1 && size() + more > budget_.in_chunk())
         begin_chunk(more);
     else
@@ -60,6 +66,10 @@ WENGERT_INLINE void ScalarStream::open_for(std::uint64_t mask, std::uint64_t new
         span->node = node.get();
         span->begin = end();
         span->chunk = chunk();
+        if (before && before->chunk == chunk()) {
+            span->numbers = before->numbers;
+            span->previous = Ref<Node>(before->node);
+        }
         spans_.push_back(span.get());
         span->stream = this;
         open_ = span.get();
@@ -93,13 +103,44 @@ WENGERT_INLINE ScalarHandle ScalarStream::near(ScalarHandle m, double value)
         open_->older.push_back(Ref<Node>(from->node));
     if (from->chunk == chunk()) {
         const bool same_levels = mask_of(chunk() + m.index()) == masks_[levels >> 40];
-        if (steady_ && same_levels && !is_known(m)) known_[next_known_++ % std::size(known_)] = m.span();
+        if (steady_ && same_levels && !is_known(m))
+            known_[next_known_++ % std::size(known_)] = {m.span(),
+                                                         static_cast<std::uint32_t>(from->begin - chunk()),
+                                                         static_cast<std::uint32_t>(from->end - from->begin)};
         return m;
     }
     const ScalarPosition at = from->chunk + m.index();
     const Restore<Word> own(levels, ScalarEntry::word_of(entry(at).mask()));
     ScalarCursor::entries[size()].far = at;
     return append(ScalarOp::link, ScalarForm::unary, 0, value);
+}
+
+WENGERT_INLINE void ScalarStream::find_older(ScalarSpan& s) const
+{
+    if (!s.previous || s.searched) return;
+    const auto first = static_cast<std::uint32_t>(s.begin - s.chunk);
+    const auto last = static_cast<std::uint32_t>(end_of(s) - s.chunk);
+    std::uint32_t from = 0, length = 0;  // the indices of the span that was found last
+    // index 0 is no operand; without a jump, as operands of this span and of an older one come by turns
+    const auto is_new = [&](std::uint32_t k) {
+        return static_cast<bool>(static_cast<int>(k - 1 < first - 1) & static_cast<int>(k - from >= length));
+    };
+    const auto add = [&](std::uint32_t k) {
+        const ScalarSpan* const read = find(s.chunk + k);
+        from = static_cast<std::uint32_t>(read->begin - s.chunk);
+        length = static_cast<std::uint32_t>(read->end - read->begin);
+        const auto is_it = [&](const Ref<Node>& n) { return n.get() == read->node; };
+        if (std::none_of(s.older.begin(), s.older.end(), is_it)) s.older.push_back(Ref<Node>(read->node));
+    };
+    const ScalarEntry* const entries = memory_ + offset(s.chunk);
+    for (const ScalarEntry* e = entries + first; e != entries + last; ++e) {
+        const std::uint32_t a = e->a(), b = e->form() == ScalarForm::both ? e->b : 0;
+        if (is_new(a)) [[unlikely]]
+            add(a);
+        if (is_new(b)) [[unlikely]]
+            add(b);
+    }
+    s.searched = &s != open_;
 }
 
 template <class T>
@@ -109,7 +150,7 @@ ScalarHandle ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, const T
         fail<MemoryError>("scalar code",
                           "the elements of one tensor: at most 2^31, not " + std::to_string(count),
                           detail::line_of_user());
-    open_for(mask, x.node ? x.node->sequence : 0, count, x.node ? x.node->at : Site{});
+    open_for(mask, x.node ? x.node->sequence : 0, count, x.node ? x.node->at : Site{}, !guards);
     open_->entered.push_back({end(), static_cast<std::uint32_t>(count), x});
     const ScalarHandle first(usual | size());
     for (std::size_t i = 0; i < count; ++i)

@@ -72,6 +72,10 @@ WENGERT_INLINE void ScalarStream::end_level() noexcept
 {
     const std::size_t level = tape_.depth();
     if (open_ && (open_->node->mask & ~Tape::below(level))) close();
+    if (open_)  // its own numbers are of levels that go on
+        std::erase_if(open_->numbers, [&](const ScalarSpan::Number& n) {
+            return (masks_[n.mask] & ~Tape::below(level)) != 0;
+        });
     settle(nothing);
     drop_dead(tape_.level(level).start);
     for (ScalarTangents& t : tangents)
@@ -111,7 +115,7 @@ WENGERT_INLINE void ScalarStream::drop(ScalarSpan& s) noexcept
 /// No level needs it. A pullback may, and opens its level again when it is called: its numbers are then what they were.
 WENGERT_INLINE void ScalarStream::release(ScalarSpan& s) noexcept
 {
-    if (&s == open_) close();
+    if (&s == open_ || (open_ && open_->previous)) close();  // it may go on with numbers of s
     settle(nothing);
     const auto at =
         std::find_if(held_.rbegin(), held_.rend(), [&](const Ref<Node>& n) { return n.get() == s.node; });
@@ -124,6 +128,7 @@ WENGERT_INLINE void ScalarStream::consume(ScalarSpan& s) noexcept
 {
     s.entered.clear();
     s.older.clear();
+    s.previous = {};
     drop(s);
 }
 

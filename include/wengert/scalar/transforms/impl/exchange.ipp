@@ -142,6 +142,7 @@ template <class T> __attribute__((noinline)) void Gathering<T>::look(const Real<
 {
     positions_.resize(out_.value->count);
     known_ = x.handle().span();
+    first_ = 0, length_ = ~std::uint32_t{0};
     kept_ = 0;
     Tape& tape = Tape::current();
     if (tape.active == 0) return ScalarStream::tell(x.handle());
@@ -156,6 +157,8 @@ template <class T> __attribute__((noinline)) void Gathering<T>::look(const Real<
         known_ = ScalarCursor::nothing;  // a variable, which may have entered anew
     const ScalarSpan& from = *s.find(m);
     chunk_ = from.chunk;
+    first_ = static_cast<std::uint32_t>(from.begin - chunk_);
+    length_ = static_cast<std::uint32_t>(s.end_of(from) - from.begin);
     positions_[count_] = chunk_ + m.index();
     if (std::find(from_.begin(), from_.end(), from.node) == from_.end()) from_.push_back(from.node);
 }

@@ -41,6 +41,7 @@ WENGERT_INLINE void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
     ScalarStream& stream = ScalarStream::of(walk.tape());
     ScalarAdjoints& adjoints = ScalarAdjoints::of(walk);
     if (stream.find(span.begin) == &span && stream.end_of(span) == stream.end()) stream.close();
+    stream.find_older(span);
     if (walk.records(n, {})) adjoints.become_recorded();
     adjoints.cover(span.begin);
     for (const auto& older : span.older)
