@@ -88,6 +88,41 @@ TEST_CASE("native: products up to 16", "[native]")
     sizes<double>(7, 9, 5);
 }
 
+TEMPLATE_TEST_CASE("native: sums of zeros have the sign that they have node by node", "[native]", float,
+                   double)
+{
+    using T = TestType;
+    std::vector<Ref<Block>> in;
+    for (const std::int64_t k : {1, 2, 4, 7, 8, 16, 17})
+        for (const std::int64_t n : {1, 2, 5, 8}) {
+            in.push_back(make_block(dtype_of<T>(), {1, k}));
+            in.push_back(make_block(dtype_of<T>(), {n, k}));
+            std::fill_n(in.end()[-2]->template as<T>(), k, T(0));
+            std::fill_n(in.back()->template as<T>(), n * k, T(-2));
+        }
+    const Graph g = trace_graph(
+        [](const std::vector<AnyTensor>& x) {
+            std::vector<AnyTensor> all;
+            for (std::size_t i = 0; i < x.size(); i += 2) {
+                const Tensor<T> zero(x[i]), rows(x[i + 1]);
+                all.push_back(matmul(zero, transpose(rows)).any());
+                all.push_back(matmul(rows, transpose(zero)).any());
+                all.push_back((matmul(rows, transpose(zero)) + matmul(rows * T(3), transpose(zero))).any());
+            }
+            return all;
+        },
+        in);
+    const auto native = compile_native(g, {});
+    REQUIRE(native->note == "");
+    const auto want = interpret(g, in);
+    std::vector<Ref<Block>> out;
+    native->run(in, out);
+    for (std::size_t k = 0; k < out.size(); ++k) {
+        CAPTURE(k, out[k]->shape[0], out[k]->shape[1]);
+        CHECK(same_bits(*want[g.outputs()[k]], *out[k]));
+    }
+}
+
 TEST_CASE("native: a part of a matrix as operand of a product", "[native]")
 {
     const auto f = []<class T>(const Tensors<T>& x) {

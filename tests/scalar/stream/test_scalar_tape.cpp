@@ -439,6 +439,24 @@ TEST_CASE("Spans that go on with the numbers of older ones are told apart where 
         CHECK(std::abs(w.grad() - 3 * slope) < 1e-9 * slope);
         CHECK(std::abs(v.grad() - 2 * slope) < 1e-9 * slope);
     }
+    {  // the same, and the next level comes by way of tensors
+        D p = {1.5};
+        p.requires_grad();
+        R escaped, kept;
+        const R inner = wg::grad([&](const R& x) {
+            escaped = through_tensor(x * w) * x;
+            const R result = escaped * escaped;
+            kept = through_tensor(w * v);
+            return result;
+        })(R(2.0));
+        const auto slope = wg::grad([&](const D& t) {
+            const R y = wg::real(t * p);
+            refused(escaped, "escaped");
+            return wg::tensor(y * y);
+        })(D{3.0});
+        CHECK(slope(0).item() == 2 * 3.0 * 1.5 * 1.5);
+        wg::backward(inner + kept + wg::real(slope));
+    }
     w.requires_grad(false), v.requires_grad(false);
     CHECK(recorded() == 0);
 }

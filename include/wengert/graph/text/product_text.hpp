@@ -85,7 +85,8 @@ template <class T, int n, int k, int ldb> struct RowsTimesVector {
     }
     FN X single_row(const T* x, const T* b)
     {
-        if constexpr (k <= W) return part<X, k>(x) * part<X, k>(b);
+        if constexpr (k < W) return part<X, k>(x) * part<X, k>(b);
+        else if constexpr (k == W) return X{} + load<X>(x) * load<X>(b); /* a sum of -0 alone is +0 */
         else {
             X acc[R] = {};
             int p = 0;
