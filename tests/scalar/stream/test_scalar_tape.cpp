@@ -416,6 +416,9 @@ TEST_CASE("Spans that go on with the numbers of older ones are told apart where 
         const R d = w * v, e = wg::real(p * 1.0) + d;
         wg::backward(d);
         CHECK_THROWS_AS(wg::backward(e), wg::TapeError);
+        const R first = w * v, second = wg::real(p * 1.0) * first, third = wg::real(p * 2.0) * first;
+        wg::backward(second);
+        CHECK_THROWS_AS(wg::backward(third), wg::TapeError);
         gradients();
     }
     {  // numbers of a level that has ended, while a span of a lower level goes on

@@ -15,8 +15,7 @@ WENGERT_INLINE FinalCotangents::FinalCotangents(SweepObserver& observer, const N
                                                 std::size_t level, std::uint64_t start)
     : observer_(observer)
 {
-    std::unordered_map<std::uint64_t, std::uint64_t>
-        read_by;  // the oldest reader: the newest come first here
+    std::unordered_map<std::uint64_t, std::uint64_t> read_by;  // the oldest reader, as the newest come first
     for (const Node* n = newest; n && n->sequence >= start; n = n->previous) {
         if (n->leaf() && n->level == level) variables_.push_back(Ref<Node>(const_cast<Node*>(n)));
         for (std::size_t i = 0; i < n->input_count; ++i)

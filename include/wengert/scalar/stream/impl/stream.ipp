@@ -124,11 +124,11 @@ WENGERT_INLINE void ScalarStream::release(ScalarSpan& s) noexcept
     held_.erase(at.base() - 1);
 }
 
+/// `previous` stays: a later span, which goes on with the same numbers, finds by their positions what is used up.
 WENGERT_INLINE void ScalarStream::consume(ScalarSpan& s) noexcept
 {
     s.entered.clear();
     s.older.clear();
-    s.previous = {};
     drop(s);
 }
 
