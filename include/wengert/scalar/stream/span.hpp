@@ -30,11 +30,11 @@ struct ScalarSpan {
     ScalarPosition begin = 0, end = 0;  ///< while it is open, the end is the stream's
     ScalarPosition chunk = 0;           ///< where its chunk begins
     std::vector<Entered> entered;       ///< tensors whose elements are here
-    std::vector<Ref<Node>> older;       ///< spans from which it reads, but for what find_older() is to find
-    Ref<Node>
-        previous;  ///< a span whose numbers it goes on with, so it may read from that and from what that may
-    bool searched = false;        ///< find_older() has found them
-    std::vector<Number> numbers;  ///< that its handles have, one for each mask
+    std::vector<Ref<Node>> older;       ///< spans from which it reads, as far as find_older() has looked
+    std::vector<Number> numbers;        ///< that its handles have, one for each mask
+    /// A span whose numbers it goes on with: it may read from that and from those before it.
+    Ref<Node> previous;
+    bool searched = false;  ///< find_older() has found all from which it reads
 
     ScalarSpan() = default;
     ScalarSpan(const ScalarSpan&) = delete;
