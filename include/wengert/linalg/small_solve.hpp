@@ -36,10 +36,10 @@ struct SmallSolve {
         };
         Ref<Block> x;
         if (wengert::detail::leading(right->shape) == batch) {
-            const Ref<Block> b = contiguous(right);
+            const Ref<Block> from = contiguous(right);
             x = make_block(dtype_of<T>(), right->shape);
-            solve(0, element_count(batch), static_cast<std::size_t>(right->shape.back()), b->template as<T>(),
-                  x->template as<T>());
+            solve(0, element_count(batch), static_cast<std::size_t>(right->shape.back()),
+                  from->template as<T>(), x->template as<T>());
         } else {
             x = detail::solve_batch<T>(batch, right,
                                        [&](std::size_t first, std::size_t count, std::size_t columns, T* to) {

@@ -71,8 +71,8 @@ template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
 
 template <class F, class Arguments> class CheckpointRule : public SectionRule {
 public:
-    CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log, Captured captured)
-        : SectionRule("checkpoint", rerun_function, std::move(captured)), function_(std::move(f)),
+    CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log, Captured beside)
+        : SectionRule("checkpoint", rerun_function, std::move(beside)), function_(std::move(f)),
           shell_(tree::detail::copied(arguments)), log_(std::move(log)),
           hooks_(Tape::current().hooks != nullptr)
     {

@@ -329,7 +329,7 @@ TEST_CASE("Numbers of older spans are operands of whatever is recorded next")
     };
     CHECK(near(wg::grad(norm(ring(true)))(v), wg::grad(norm(ring(false)))(v)));
     wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
-    for (const std::size_t chunk : {50, 333, 2000}) {  // from where older numbers come in by links
+    for (const std::size_t chunk : {50U, 333U, 2000U}) {  // from where older numbers come in by links
         const wg::ScalarBudget before = stream.set_budget({.chunk = chunk});
         const std::vector<R> parts = gradient(v);
         stream.set_budget(before);
@@ -365,7 +365,7 @@ TEST_CASE("Numbers of older spans: levels, variables, and numbers that have ende
     }
     wg::Tape::current().rewind(position);
     const R newer = through_tensor(w * 3.0);
-    const R y = newer * w;
+    CHECK((newer * w).is_active());
     refused(kept, "rewound");
     R z = w * w;
     const R late = through_tensor(z), last = late * z + z;

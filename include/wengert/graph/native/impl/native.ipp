@@ -53,11 +53,11 @@ private:
 /// The graph as tiles, and why.
 inline std::unique_ptr<Executable> as_tiles(const Graph& g, const PlanOptions& options, std::string why)
 {
-    auto tiles = compile_tile(g, options);
-    tiles->note = std::move(why);
-    tiles->stats.uncompiled = tiles->stats.kernels;
-    for (const GraphNode& n : g.nodes()) tiles->stats.uncompiled_loops += loop_parameters(n) != nullptr;
-    return tiles;
+    auto executable = compile_tile(g, options);
+    executable->note = std::move(why);
+    executable->stats.uncompiled = executable->stats.kernels;
+    for (const GraphNode& n : g.nodes()) executable->stats.uncompiled_loops += loop_parameters(n) != nullptr;
+    return executable;
 }
 
 /// `single`: an operation by itself, whose index may be none.
@@ -145,10 +145,10 @@ public:
         const NativePlan code(*body.step, "wg", rotation);
         const Compiled compiled = compile_plans({&code});
         if (code.too_long() || !compiled.object) {
-            auto tiles = std::make_unique<ProgramBody>(g, states, fixed);
+            auto made = std::make_unique<ProgramBody>(g, states, fixed);
             const std::string why = code.too_long() ? code.why_too_long() : compiled.message;
-            if (!why.empty()) tiles->note = "of the steps of a loop: " + why;
-            return tiles;
+            if (!why.empty()) made->note = "of the steps of a loop: " + why;
+            return made;
         }
         std::string said;
         auto made =
