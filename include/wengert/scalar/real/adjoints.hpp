@@ -53,11 +53,12 @@ struct ChunkAdjoints {
         plain = {};
         used = 0;
     }
-    /// Gives its memory back to `zeros`, filled with zeros.
-    void give_up(std::vector<double>& zeros)
+    /// Gives its memory back to `zeros`, filled with zeros. `once`: no position was swept a second time, so `swept` counts those
+    /// that are 0 again.
+    void give_up(std::vector<double>& zeros, bool once)
     {
         if (plain.empty() || plain.size() < zeros.size()) return;
-        if (swept != used) std::fill(plain.begin(), plain.end(), 0.0);  // else the sweep has done it
+        if (!once || swept != used) std::fill(plain.begin(), plain.end(), 0.0);  // else the sweep has done it
         plain[0] = 0;
         zeros = std::move(plain);
     }
@@ -83,7 +84,7 @@ public:
     ~ScalarAdjoints()
     {
         stream_.drop_dead(start_);
-        each([&](ChunkAdjoints& part) { part.give_up(stream_.zeros); });
+        each([&](ChunkAdjoints& part) { part.give_up(stream_.zeros, has_not_grown()); });
     }
 
     static ScalarAdjoints& of(Walk& walk)
@@ -128,7 +129,7 @@ public:
             if (p == 0 || p < base_) continue;
             if (p - from >= end - from) {
                 part = &part_of(p);
-                from = part->base, end = from + part->used;
+                from = part->base, end = std::min(from + part->used, stream_.chunk_end(from));
             }
             if (k + 24 < positions.size())
                 part->ask_for(positions[k + 24]);  // every so many lines one: more than prefetchers see
@@ -154,8 +155,16 @@ public:
                          : Real<double>(std::exchange(part.at(position), 0.0));
     }
 
-    /// The adjoints of these elements stay: nobody takes them out.
-    void leave(const ScalarSpan::Entered& e) noexcept { part_of(e.begin).swept -= e.count; }
+    /// Nobody takes the adjoints of these elements out. A checkpoint may record there again, so they are 0 afterwards.
+    void leave(const ScalarSpan::Entered& e)
+    {
+        ChunkAdjoints& part = part_of(e.begin, e.count);
+        if (recorded_)
+            std::fill_n(part.rich.begin() + static_cast<std::ptrdiff_t>(e.begin - part.base), e.count,
+                        Real<double>());
+        else
+            std::fill_n(&part.at(e.begin), e.count, 0.0);
+    }
 
     /// Through the operations of a span, down to `from`.
     void sweep(const ScalarSpan& s, ScalarPosition from, bool guarded);
@@ -171,8 +180,11 @@ private:
     /// The chunk of p, with memory for the adjoints of so many positions from p on.
     ChunkAdjoints& part_of(ScalarPosition p, std::size_t count = 1)
     {
-        if (last_ && p >= last_->base && p - last_->base + count <= last_->size()) return *last_;
-        const ScalarPosition chunk = stream_.chunk_of(p), end = stream_.chunk_end(p);
+        // a checkpoint that records again may begin chunks at other positions than before
+        const ScalarPosition chunk = stream_.chunk_of(p);
+        if (last_ && last_->chunk == chunk && p >= last_->base && p - last_->base + count <= last_->size())
+            return *last_;
+        const ScalarPosition end = stream_.chunk_end(p);
         last_ = chunk == newest_.chunk
                     ? &newest_
                     : &parts_.try_emplace(chunk, chunk, std::max(base_, chunk)).first->second;
@@ -180,6 +192,9 @@ private:
                   : last_->grow(end, stream_.zeros);
         return *last_;
     }
+
+    /// Where nothing has been recorded since the walk began, no position has been given to another operation.
+    bool has_not_grown() const noexcept { return stream_.begun() == begun_; }
 
     template <bool guarded, bool inside, bool far>
     void sweep_plain(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end);
@@ -190,6 +205,7 @@ private:
     std::uint64_t start_ =
         std::numeric_limits<std::uint64_t>::max();  ///< sequence number from which it counts
     ScalarPosition base_;
+    std::uint64_t begun_ = stream_.begun();
     bool recorded_ = false;
     ChunkAdjoints newest_;                           ///< of the chunk that was the newest when the walk began
     std::map<ScalarPosition, ChunkAdjoints> parts_;  ///< of others

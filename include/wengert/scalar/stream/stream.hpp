@@ -76,6 +76,8 @@ public:
     std::uint64_t mask_of(const ScalarEntry& e) const noexcept { return masks_[e.mask()]; }
     std::uint64_t mask_of(ScalarPosition p) const noexcept { return mask_of(entry(p)); }
     const std::vector<ScalarSpan*>& spans() const noexcept { return spans_; }
+    /// So many spans have begun so far.
+    std::uint64_t begun() const noexcept { return begun_; }
     /// The span of a position, or null.
     ScalarSpan* find(ScalarPosition p) const noexcept
     {
@@ -291,6 +293,7 @@ private:
     std::size_t next_known_ = 0;
     bool steady_ = false;  // the next operation on the same levels may be recorded without another look
     ScalarSpan* open_ = nullptr;
+    std::uint64_t begun_ = 0;
     std::vector<ScalarSpan*> spans_;  // in order
     std::vector<Ref<Node>> held_;     // nodes of those that a level still needs
     std::vector<std::uint64_t> masks_;

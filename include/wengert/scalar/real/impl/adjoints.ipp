@@ -146,7 +146,7 @@ WENGERT_INLINE void ScalarAdjoints::done(const ScalarSpan& s)
     if (recorded_ || s.chunk == stream_.chunk() || s.begin == stream_.end_of(s)) return;
     ChunkAdjoints& part = part_of(s.begin);
     if (s.begin != part.base && s.begin != s.chunk + 1) return;  // others are before it
-    part.give_up(stream_.zeros);
+    part.give_up(stream_.zeros, has_not_grown());
     part = ChunkAdjoints(part.chunk, part.base);
     last_ = nullptr;
     stream_.rest(s.chunk);

@@ -73,6 +73,7 @@ WENGERT_INLINE void ScalarStream::open_for(std::uint64_t mask, std::uint64_t new
         spans_.push_back(span.get());
         span->stream = this;
         open_ = span.get();
+        ++begun_;
         node->op = span.release();
         tape_.append(node.get());
     }
