@@ -183,7 +183,7 @@ WENGERT_INLINE void NumberLevel::pull(ScalarAdjoints& adjoints, ScalarSpan& s)
         if (e.variables && e.begin == first_)
             from = first_ + count_;
         else
-            adjoints.leave(e);
+            adjoints.pass_over(e);
     const std::uint64_t lower = tape_.active & Tape::below(scope_.level());
     if (s.node->mask & lower) adjoints.become_recorded();
     if (!adjoints.recorded()) {
