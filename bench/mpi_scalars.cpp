@@ -2,6 +2,10 @@
 //   heat       the gradient of Σ u² after explicit steps on a ring of cells, whose ends lie on other ranks
 //   exchange   the same of one cell a rank: what two messages of one number take, and their adjoints
 // A line for each: what | ranks | CoDiPack and MeDiPack | wengert | times. The least of several runs, in turn.
+#if !__has_include(<medi/medi.hpp>) || !__has_include(<codi.hpp>)
+int main() {}
+#else
+
 #include <medi/medi.hpp>
 
 #include <codi.hpp>
@@ -129,3 +133,4 @@ int main(int argc, char** argv)
 }
 
 #include <medi/medi.cpp>
+#endif
