@@ -3,7 +3,8 @@
 //           same on every rank's rows by roll, without a message; "weak": half as many rows on each rank
 //   8 B, 1 MB   a ring of messages, beside MPI_Sendrecv
 // A line for each: what | ranks | by hand | wengert | more | times. The least of several runs, in turn.
-#include <mpi.h>
+#include "ranks.hpp"
+
 #include <wengert/mpi.hpp>
 #include <wengert/native.hpp>
 #include <wengert/wengert.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -64,22 +64,6 @@ struct ByHand {
         return {a.begin() + columns, a.begin() + columns + static_cast<std::ptrdiff_t>(n)};
     }
 };
-
-/// The least time of several runs of each, in turn.
-std::vector<double> least(const std::vector<std::function<void()>>& ways, int runs, MPI_Comm comm)
-{
-    std::vector<double> best(ways.size(), 1e9);
-    for (int r = 0; r < runs; ++r)
-        for (std::size_t k = 0; k < ways.size(); ++k) {
-            MPI_Barrier(comm);
-            const double start = MPI_Wtime();
-            ways[k]();
-            double took = MPI_Wtime() - start, slowest = 0;
-            MPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, comm);
-            best[k] = std::min(best[k], slowest);
-        }
-    return best;
-}
 
 void print(const mpi::Comm& w, const std::string& what, double hand, double own, double unit,
            const char* name)

@@ -6,6 +6,8 @@
 int main() {}
 #else
 
+#include "ranks.hpp"
+
 #include <medi/medi.hpp>
 
 #include <codi.hpp>
@@ -14,7 +16,6 @@ int main() {}
 #include <wengert/scalar.hpp>
 #include <wengert/wengert.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -87,16 +88,6 @@ std::vector<double> gradient(const mpi::Comm& world, const std::vector<double>& 
     return g;
 }
 
-template <class F> double seconds(const F& f, const mpi::Comm& world)
-{
-    MPI_Barrier(world.get());
-    const double start = MPI_Wtime();
-    f();
-    double took = MPI_Wtime() - start, slowest = 0;
-    MPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, world.get());
-    return slowest;
-}
-
 void row(const char* what, const mpi::Comm& world, codi::CoDiMpiTypes<Peer>& types, std::size_t cells,
          int steps)
 {
@@ -106,13 +97,10 @@ void row(const char* what, const mpi::Comm& world, codi::CoDiMpiTypes<Peer>& typ
     for (std::size_t i = 0; i < cells; ++i)
         if (std::abs(got[i] - wanted[i]) > 1e-12 * (1 + std::abs(wanted[i])))
             std::printf("%s: other numbers at %zu\n", what, i), std::exit(1);
-    double peer = 1e9, own = 1e9;
-    for (int k = 0; k < 9; ++k) {
-        peer = std::min(peer, seconds([&] { gradient_of_peer(types, at, steps); }, world));
-        own = std::min(own, seconds([&] { gradient(world, at, steps); }, world));
-    }
+    const auto t = least({[&] { gradient_of_peer(types, at, steps); }, [&] { gradient(world, at, steps); }},
+                         9, world.get());
     if (rank == 0)
-        std::printf("%s | %d | %.3f ms | %.3f ms | %.2f\n", what, ranks, peer * 1e3, own * 1e3, own / peer);
+        std::printf("%s | %d | %.3f ms | %.3f ms | %.2f\n", what, ranks, t[0] * 1e3, t[1] * 1e3, t[1] / t[0]);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 # bench/run.sh scalars what scalar code takes, bench/run.sh mpi what programs of one and two ranks take.
 # CoDiPack's columns need its headers, those of several ranks MeDiPack's as well, in folders of $CMAKE_INCLUDE_PATH where they
 # are not installed.
-# XLA's rows need `python3 -m pip install jax`, with the interpreter in $WENGERT_BENCH_PYTHON where it is another one.
+# XLA's rows need `python3 -m pip install jax diffrax`, with the interpreter in $WENGERT_BENCH_PYTHON where it is another one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build/bench
@@ -80,8 +80,9 @@ fi
 
 if [ "$solvers" -eq 0 ]; then
     mkdir -p "$build/solvers"
-    OPENBLAS_NUM_THREADS=1 "$build/bench/wengert_solvers" >"$build/solvers/solvers.txt"
-    cat "$build/solvers/solvers.txt"
+    OPENBLAS_NUM_THREADS=1 "$build/bench/wengert_solvers" "$build/solvers" >"$build/solvers/solvers.txt"
+    "${WENGERT_BENCH_PYTHON:-python3}" -B "$root/bench/solvers_xla.py" "$build/solvers" >"$build/solvers/xla.txt"
+    cat "$build/solvers/solvers.txt" "$build/solvers/xla.txt"
     python3 -B "$root/bench/tables.py" --collect "$build/solvers"
 fi
 

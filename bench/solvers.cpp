@@ -1,5 +1,6 @@
 // wengert_solvers: linear algebra, filters and stiff equations beside the same by hand over LAPACK, milliseconds a call: by hand,
 // frozen (the better of tiles and native code), and their ratio. Least of several calls, in turn. Results are compared.
+// wengert_solvers FOLDER writes there of what solvers_xla.py computes the same, and the results.
 
 #include <algorithm>
 #include <cblas.h>
@@ -7,8 +8,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <lapacke.h>
+#include <string>
 #include <vector>
 #include <wengert/graph/native/native.hpp>
 #include <wengert/implicit.hpp>
@@ -38,6 +41,16 @@ Numbers numbers(const D& x)
 }
 
 bool good = true;
+
+std::string folder;  // where keep() writes
+
+void keep(const char* name, const Numbers& x)
+{
+    if (folder.empty()) return;
+    std::ofstream file(folder + "/" + name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(x.data()), static_cast<std::streamsize>(8 * x.size()));
+    good = good && file;
+}
 
 /// One row: by hand, into the same memory each time, and f, frozen, of x; both give the same numbers.
 template <class F>
@@ -122,6 +135,7 @@ void gaussian_processes()
         return wg::concatenate({expand_dims(v, 0), g}, 0);
     };
     const Numbers xs = numbers(x), ys = numbers(y), ps = numbers(p);
+    keep("gp_x", xs), keep("gp_y", ys), keep("gp_p", ps), keep("gp_result", gaussian_process(xs, ys, ps));
     row("Gaussian process, 200 points, value and gradient", p, both,
         [=](Numbers& y) { y = gaussian_process(xs, ys, ps); });
 }
@@ -329,6 +343,7 @@ void kalman()
         return wg::concatenate({expand_dims(v, 0), reshape(g, {states * states})}, 0);
     };
     const Numbers as = numbers(a), zs = numbers(z);
+    keep("kalman_a", as), keep("kalman_z", zs), keep("kalman_result", kalman_by_hand(as, zs));
     row(
         "Kalman filter, 20 states, 1,000 steps, value and gradient", a, both,
         [=](Numbers& y) { y = kalman_by_hand(as, zs); }, 5);
@@ -348,6 +363,9 @@ void stiff()
     };
     const auto value = wg::freeze(loss);
     const auto slope = wg::freeze(wg::grad(loss));
+    Numbers result = numbers(wg::grad(loss)(p));
+    result.insert(result.begin(), loss(p).item());
+    keep("stiff_p", numbers(p)), keep("stiff_result", result);
     double best[4] = {1e99, 1e99, 1e99, 1e99};
     for (int k = 0; k < 5; ++k) {
         best[0] = std::min(best[0], milliseconds([&] { value(p); }));
@@ -365,8 +383,9 @@ void stiff()
 
 }  // namespace
 
-int main()
+int main(int argc, char** argv)
 {
+    if (argc > 1) folder = argv[1];
     if (openblas_set_num_threads) openblas_set_num_threads(1);
     std::printf("%-52s %10s %10s %8s\n", "ms a call", "by hand", "frozen", "times");
     gaussian_processes();

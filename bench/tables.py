@@ -226,6 +226,12 @@ def store(name, how, **content):
     (RESULTS / f"{name}.json").write_text(text)
 
 
+def xla_rows(file):
+    """What bench/solvers_xla.py has printed: the versions, and the milliseconds of each row."""
+    text = file.read_text() if file.exists() else ""
+    return text.partition("\n")[0], dict(re.findall(r"^(.*?\S) {2,}([\d.]+)$", text, re.M))
+
+
 def collect(folder, beside):
     """What the run has left in the folder; what it has not left stays as it was."""
     compiler = output("g++", "-dumpfullversion")
@@ -290,10 +296,15 @@ def collect(folder, beside):
     if solvers.exists():
         found = re.findall(r"^(.*?\S) {2,}([\d.]+) +([\d.]+) +([\d.]+)$", solvers.read_text(), re.M)
         how = f"One run of wengert_solvers, milliseconds, one thread, g++ {compiler} -O3 -march=native"
-        store("solvers", how, columns=["what", "by hand over LAPACK", "frozen", "times"],
-              rows=[list(row) for row in found if not row[0].startswith("odeint")])
+        version, xla = xla_rows(folder / "xla.txt")
+        how += f", and of {version} right behind it" if version else ""
+        beside = [[*row, xla.get(row[0], "–"), f"{float(row[2]) / float(xla[row[0]]):.2f}" if row[0] in xla else "–"]
+                  for row in found if not row[0].startswith("odeint")]
+        store("solvers", how, columns=["what", "by hand over LAPACK", "frozen", "times", "XLA", "frozen / XLA"], rows=beside)
         store("stiff", how, columns=["what", "value", "gradient", "times"],
-              rows=[list(row) for row in found if row[0].startswith("odeint")])
+              rows=[list(row) for row in found if row[0].startswith("odeint")] +
+                   [[what.removesuffix(", value"), time, xla[gradient := what.replace(", value", ", gradient")],
+                     f"{float(xla[gradient]) / float(time):.2f}"] for what, time in xla.items() if what.endswith(", value")])
     long_text = folder / "long_text.txt"
     if long_text.exists():
         store("long_text", f"One run of wengert_long_text, processor seconds; the text is compiled with -O1, g++ {compiler}",

@@ -91,7 +91,7 @@ run() {
     primitives) tests primitives ;;
     frozen) tests frozen groups captures counts ;;
     conditions) tests conditions ;;
-    streams) tests streams interop user_kernels ahead && ahead ;;
+    streams) tests streams interop beside_captures user_kernels ahead && ahead ;;
     bench) "$build/tests/wengert_device" ;;
     memcheck) sanitizer memcheck operations elements rows user_kernels ;;
     racecheck) sanitizer racecheck rows folds user_kernels ;;

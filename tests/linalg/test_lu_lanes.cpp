@@ -139,6 +139,40 @@ TEST_CASE("small matrices: one that is singular is named, wherever it stands", "
     CHECK(std::abs(la::det(a)(bad).item()) < 1e-15);
 }
 
+TEMPLATE_TEST_CASE("small matrices: pivots whose reciprocals are infinite or subnormal", "[linalg]", float,
+                   double)
+{
+    using T = TestType;
+    using limits = std::numeric_limits<T>;
+    const std::int64_t n = GENERATE(2, 3, 4), count = 37;
+    const std::vector<T> pivots{T(1.5),
+                                limits::denorm_min() * 16,
+                                limits::min() / 8,
+                                -limits::min() / 2,
+                                limits::max(),
+                                -limits::max() / 2,
+                                T(3)};
+    const auto pivot_of = [&](std::int64_t i) { return pivots[static_cast<std::size_t>(i) % pivots.size()]; };
+    // p at (0, 0), p / 2 at (0, n − 1), else the unit matrix: x is (3/4, 1, …, 1, 0)
+    std::vector<T> a, b;
+    for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t r = 0; r < n; ++r) {
+            for (std::int64_t c = 0; c < n; ++c) a.push_back(r == c ? T(1) : T(0));
+            if (r == 0) a[a.size() - static_cast<std::size_t>(n)] = pivot_of(i), a.back() = pivot_of(i) / 2;
+            b.push_back(r == 0 ? pivot_of(i) / 4 * 3 : r == n - 1 ? T(0) : T(1));
+        }
+    const Tensor<T> matrices(Shape{count, n, n}, a), right(Shape{count, n, 1}, b);
+    const auto packed = la::detail::lu_factor(matrices, wg::Site{});
+    const auto x = la::solve(matrices, right), kept = la::LuSolve::solved(packed, matrices, right, false);
+    for (std::int64_t i = 0; i < count; ++i) {
+        CAPTURE(n, i, pivot_of(i));
+        CHECK(packed(i, n - 1).item() == T(0.5));
+        CHECK(x(i, 0, 0).item() == T(0.75));
+        CHECK(x(i, n - 1, 0).item() == T(0));
+    }
+    CHECK(same_bits(x, kept));
+}
+
 TEST_CASE("small matrices: what is not finite stays in its matrix", "[linalg]")
 {
     const double nan = std::numeric_limits<double>::quiet_NaN();

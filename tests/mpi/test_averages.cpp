@@ -1,4 +1,5 @@
 // Means over the ranks: of gradients that are there, and while a sweep makes them.
+#include "../apart.hpp"
 #include "ranks.hpp"
 
 #include <wengert/control.hpp>
@@ -12,7 +13,6 @@ D start(const mpi::Comm& w) { return sin(wg::arange<double>(6.0) * (1.0 + w.rank
 /// Means of many tensors, in messages that go around while the sweep goes on.
 void averages(const mpi::Comm& w)
 {
-    using Layers = std::vector<D>;
     const int n = w.size();
     Layers p;
     for (int k = 0; k < 5; ++k) p.push_back(sin(wg::arange<double>(90000.0) + k) * 0.1);
@@ -204,6 +204,52 @@ void averaged_in_transforms(const mpi::Comm& w)
     CHECK(wg::allclose(twice(averaged), twice(by_two), 1e-12));
 }
 
+/// Under hooks and AnomalyMode, on another device, with threads, with extents that change.
+void averaged_elsewhere(const mpi::Comm& w)
+{
+    const auto f = [&](const Layers& q) {
+        D y = cos(q[0]) * (1.0 + w.rank());
+        for (const D& layer : q) y = wg::checkpoint([&](const D& t) { return tanh(t * layer); })(y) + layer;
+        return sum(y);
+    };
+    const auto layers = [](double n) {
+        Layers q;
+        for (int k = 0; k < 4; ++k) q.push_back(sin(wg::arange<double>(n) + k));
+        return q;
+    };
+    const auto equal = [](const Layers& a, const Layers& b) {
+        bool all = a.size() == b.size();
+        for (std::size_t k = 0; all && k < a.size(); ++k) all = same_elements(a[k], b[k]);
+        return all;
+    };
+    const auto averaged = mpi::averaged(wg::grad(f), w);
+    const Layers q = layers(70000.0), wanted = mpi::average(wg::grad(f)(q), w);
+    {
+        int packed = 0;
+        const wg::SavedTensorHooks hooks([&](const D& t) { return ++packed, t * 1.0; },
+                                         [](const D& t) { return t; });
+        CHECK(equal(averaged(q), wanted) && packed > 0);
+    }
+    {
+        const wg::AnomalyMode on;
+        CHECK(equal(averaged(q), wanted));
+    }
+    {
+        const wg::OnDevice apart(wg::apart::device());
+        const Layers there = layers(9.0);
+        CHECK(equal(averaged(there), mpi::average(wg::grad(f)(there), w)));
+    }
+    auto threaded = wg::freeze([&](const Layers& p) { return averaged(p); }, {.threads = 2});
+    auto dynamic = wg::freeze([&](const Layers& p) { return averaged(p); }, {.dynamic = {0}});
+    for (int i = 0; i < 3; ++i) {
+        const Layers got = threaded(q);
+        for (std::size_t k = 0; k < q.size(); ++k) CHECK(wg::allclose(got[k], wanted[k], 1e-13));
+        const Layers other = layers(100.0 + 7 * i), moved = dynamic(other),
+                     mean = mpi::average(wg::grad(f)(other), w);
+        for (std::size_t k = 0; k < q.size(); ++k) CHECK(wg::allclose(moved[k], mean[k], 1e-13));
+    }
+}
+
 /// A function that throws leaves nothing behind: the next gradient is nobody's to take.
 void averaged_errors(const mpi::Comm& w)
 {
@@ -223,7 +269,7 @@ void averaged_errors(const mpi::Comm& w)
 
 int main(int argc, char** argv)
 {
-    return run_tests(
-        argc, argv,
-        {averages, averaged_programs, averaged_while_sweeping, averaged_in_transforms, averaged_errors});
+    return run_tests(argc, argv,
+                     {averages, averaged_programs, averaged_while_sweeping, averaged_in_transforms,
+                      averaged_elsewhere, averaged_errors});
 }

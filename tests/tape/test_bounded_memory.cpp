@@ -161,6 +161,33 @@ TEST_CASE("hooks and the arguments of a checkpoint")
     CHECK_THROWS_WITH(with(save_as_float32(), reads), contains("item") && contains("other elements"));
 }
 
+TEST_CASE("what hooks compute is no part of a checkpoint's function")
+{
+    const D x = normal<double>(Key(1), {5});
+    const D w = normal<double>(Key(2), {5});
+    const auto block = [&](const D& t) { return tanh(t * w) + 0.5 * t; };
+    const auto step = [&](const D& t) { return checkpoint(block)(sin(checkpoint(block)(t)) * w); };
+    const auto blocks = [&](const D& t) { return sum(step(step(t))); };
+    const auto loop = [&](const D& t) { return sum(checkpoint_loop(step, t, {.steps = 7, .snapshots = 2})); };
+    const auto piece = [&](const D& t) { return sum(preaccumulate([&](const D& u) { return step(u); })(t)); };
+    const auto all = [&] {
+        return std::vector<D>{grad(blocks)(x), grad(loop)(x), grad(piece)(x), hvp(blocks)(x, w),
+                              hvp(loop)(x, w)};
+    };
+    const std::vector<D> plain = all();
+    int negative = 0;
+    const D two = {2.0};  // of the hooks' own
+    const SavedTensorHooks hooks(
+        [&](const D& t) {
+            if (t.size() > 0 && amin(t).item() < 0) ++negative;
+            return (t * 0.5) * two;
+        },
+        [](const D& t) { return 4.0 * t * 0.25; });
+    const std::vector<D> packed = all();
+    for (std::size_t k = 0; k < plain.size(); ++k) CHECK(allclose(packed[k], plain[k], 0.0, 0.0));
+    CHECK(negative > 0);
+}
+
 TEST_CASE("packed values of results that die are let go")
 {
     D x = normal<double>(Key(2), {500});

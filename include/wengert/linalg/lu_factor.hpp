@@ -109,7 +109,7 @@ struct LuSolve {
     Tensor<T> push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T>& db, const Tensor<T>& f,
                    const Tensor<T>& of, const Tensor<T>&, const Tensor<T>& x) const
     {
-        return solved(f, of, db - detail::times(transposed ? detail::transposed(da) : da, x), transposed);
+        return solved(f, of, detail::tangent_of_right(transposed, da, db, x), transposed);
     }
     template <class T, class D>
     static Tensor<T, D> solved(const Tensor<T, D>& f, const Tensor<T, D>& a, const Tensor<T, D>& b,

@@ -138,6 +138,12 @@ template <class T> Tensor<T> cotangent_of_matrix(bool transposes, const Tensor<T
 {
     return -(transposes ? times(x, transposed(h)) : times(h, transposed(x)));
 }
+/// Ḃ − op(Ȧ) X: the right side whose solution is Ẋ.
+template <class T>
+Tensor<T> tangent_of_right(bool transposes, const Tensor<T>& da, const Tensor<T>& db, const Tensor<T>& x)
+{
+    return db - times(transposes ? transposed(da) : da, x);
+}
 /// A vector for each matrix as its row, and as its column.
 template <class T> Tensor<T> as_row(const Tensor<T>& v) { return expand_dims(v, -2, Site{}); }
 template <class T> Tensor<T> as_column(const Tensor<T>& v) { return expand_dims(v, -1, Site{}); }

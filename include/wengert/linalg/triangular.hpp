@@ -50,8 +50,7 @@ struct TriangularSolve {
     Tensor<T> push(const Tensor<T>& dt, const Tensor<T>& db, const Tensor<T>& t, const Tensor<T>&,
                    const Tensor<T>& x) const
     {
-        const Tensor<T> d = triangle(dt);
-        return solved(t, db - detail::times(transposed ? detail::transposed(d) : d, x), transposed);
+        return solved(t, detail::tangent_of_right(transposed, triangle(dt), db, x), transposed);
     }
 
 private:

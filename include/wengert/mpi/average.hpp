@@ -42,7 +42,11 @@ public:
     void set(std::size_t k, AnyTensor x)
     {
         parts_[k].value = std::move(x);
-        while (unsent_ > 0 && is_complete(next_message())) send(next_message());
+        while (unsent_ > 0) {
+            Message next = next_message();
+            if (!is_complete(next)) return;
+            send(std::move(next));
+        }
     }
     /// Waits for all messages.
     void end()

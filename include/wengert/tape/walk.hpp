@@ -20,6 +20,19 @@ WalkFailure& last_failure();
 
 }  // namespace detail
 
+/// While a sweep runs a rule, or an observer: what that computes is recorded for the levels below alone.
+class InSweep {
+public:
+    InSweep(Tape& tape, std::uint64_t lower)
+        : active_(tape.active, lower), lowered_(tape.lowered, tape.lowered + 1), rule_(tape.in_rule, true)
+    {}
+
+private:
+    Restore<ActiveLevels> active_;
+    Restore<int> lowered_;
+    Restore<bool> rule_;
+};
+
 /// A reverse sweep at one level. After run() the leaves' cotangents are in leaves().
 class Walk {
 public:

@@ -134,11 +134,12 @@ private:
         captured.levels &= tape.active;
         if (captured.levels & tape.forward_levels) return Y(apply_at(*function_, at, x));
         log.close();
-        auto rule = std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log), captured);
+        auto rule =
+            std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log), std::move(captured));
         std::vector<Ref<Block>> values;
         each_tensor([&](AnyTensor& t) { values.push_back(t.value); }, y);
         const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at,
-                                             captured.levels, tape.communications != communications);
+                                             tape.communications != communications);
         std::size_t k = 0;
         each_tensor(
             [&](AnyTensor& t) {

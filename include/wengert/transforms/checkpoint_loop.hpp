@@ -141,7 +141,7 @@ public:
                                   steps_, state, [&](const LoopState& t) { return more(t); }, s, most(), n)
                         : is_on_disk() ? extend_on_disk(steps_, state, n, chunk(n, s), s)
                                        : extend_loop(steps_, state, 0, n, s);
-        if (steps_->captured.levels & steps_->active & tape.forward_levels) {
+        if (steps_->captured.levels & tape.forward_levels) {
             n = options_.steps;
             return finish(plain_loop(state, n), n);
         }

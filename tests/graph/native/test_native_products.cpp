@@ -27,10 +27,25 @@ template <class T> Ref<Block> matrix(const Shape& shape, double phase)
 
 template <class T> using Tensors = std::vector<Tensor<T>>;
 
-/// f(x) with its gradients, in native code and node by node.
-template <class T, class F> void check(std::vector<Ref<Block>> in, const F& f)
+/// A graph in native code, twice, and node by node.
+void check(const Graph& g, std::vector<Ref<Block>> in)
 {
+    const auto native = compile_native(g, {});
+    REQUIRE(native->note == "");
+    const auto want = interpret(g, in);
     std::vector<Ref<Block>> out;
+    for (int twice = 0; twice < 2; ++twice) {
+        native->run(in, out);
+        for (std::size_t k = 0; k < out.size(); ++k) {
+            CAPTURE(k, to_string(out[k]->shape));
+            CHECK(same_bits(*want[g.outputs()[k]], *out[k]));
+        }
+    }
+}
+
+/// f(x) with its gradients.
+template <class T, class F> void check(const std::vector<Ref<Block>>& in, const F& f)
+{
     const Graph g = trace_graph(
         [&](const std::vector<AnyTensor>& x) {
             const auto [loss, gradients] = value_and_grad(f)(Tensors<T>(x.begin(), x.end()));
@@ -39,13 +54,7 @@ template <class T, class F> void check(std::vector<Ref<Block>> in, const F& f)
             return all;
         },
         in);
-    const auto native = compile_native(g, {});
-    REQUIRE(native->note == "");
-    const auto want = interpret(g, in);
-    for (int twice = 0; twice < 2; ++twice) {
-        native->run(in, out);
-        for (std::size_t k = 0; k < out.size(); ++k) CHECK(same_bits(*want[g.outputs()[k]], *out[k]));
-    }
+    check(g, in);
 }
 
 /// a b twice with different factors: what comes second is added where the first has left its cotangent.
@@ -112,15 +121,7 @@ TEMPLATE_TEST_CASE("native: sums of zeros have the sign that they have node by n
             return all;
         },
         in);
-    const auto native = compile_native(g, {});
-    REQUIRE(native->note == "");
-    const auto want = interpret(g, in);
-    std::vector<Ref<Block>> out;
-    native->run(in, out);
-    for (std::size_t k = 0; k < out.size(); ++k) {
-        CAPTURE(k, out[k]->shape[0], out[k]->shape[1]);
-        CHECK(same_bits(*want[g.outputs()[k]], *out[k]));
-    }
+    check(g, in);
 }
 
 TEST_CASE("native: a part of a matrix as operand of a product", "[native]")

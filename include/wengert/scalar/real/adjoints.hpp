@@ -155,9 +155,8 @@ public:
                          : Real<double>(std::exchange(part.at(position), 0.0));
     }
 
-    /// Before a span is swept: the adjoints of these elements stay, if they are no operations.
-    void pass_over(const ScalarSpan::Entered& e) noexcept { part_of(e.begin).swept -= e.count; }
-    /// After it: nobody takes the adjoints of these elements out. A checkpoint may record there again, so they are 0 afterwards.
+    /// After a span's sweep: nobody takes the adjoints of these elements out. A checkpoint may record there again, so they are 0
+    /// afterwards.
     void leave(const ScalarSpan::Entered& e)
     {
         ChunkAdjoints& part = part_of(e.begin, e.count);

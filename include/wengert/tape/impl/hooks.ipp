@@ -14,6 +14,7 @@ WENGERT_INLINE void Tape::pack(Node& n)
     PackedValues p{now, std::vector<PackedValues::Value>(n.input_count + 1U)};
     bool any = false;
     const NoGrad nothing_recorded;
+    const Restore<bool> rule(in_rule, true);  // a checkpoint compares what the function does, not what hooks do
     for (std::size_t i = 0; i <= n.input_count; ++i) {
         if (!n.saved()[i]) continue;
         auto& v = p.values[i];
@@ -33,6 +34,7 @@ WENGERT_INLINE void Tape::unpack(Node& n)
     const PackedValues p = packed.at(&n);
     const Restore<std::shared_ptr<SavedHooks>> without(hooks, nullptr);
     const NoGrad nothing_recorded;
+    const Restore<bool> rule(in_rule, true);
     for (std::size_t i = 0; i < p.values.size(); ++i) {
         const auto& v = p.values[i];
         if (!v.packed || n.saved()[i]) continue;

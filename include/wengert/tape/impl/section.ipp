@@ -57,9 +57,10 @@ WENGERT_INLINE std::vector<AnyTensor> record_section(const std::vector<AnyTensor
                                                      const std::vector<Ref<Block>>& out,
                                                      std::shared_ptr<const SectionRule> rule,
                                                      const Primitive& (*part)(DType), const Site& at,
-                                                     std::uint64_t captured, bool communicates)
+                                                     bool communicates)
 {
     Tape& tape = Tape::current();
+    std::uint64_t captured = rule->captured.levels & tape.active;
     if (communicates) captured |= detail::levels_of_transforms(tape);
     std::vector<const AnyTensor*> operands;
     for (const AnyTensor& x : in) operands.push_back(&x);

@@ -95,21 +95,16 @@ WENGERT_INLINE void Walk::find_variables()
                    variables.end());  // none keeps what end_observed() gives it
 }
 
-/// What an observer computes is recorded for the levels below, as what a rule computes.
 WENGERT_INLINE void Walk::tell_observer()
 {
-    const Restore<ActiveLevels> active(tape_.active, lower_);
-    const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
-    const Restore<bool> rule(tape_.in_rule, true);
+    const InSweep in_sweep(tape_, lower_);
     observed_->tell(pending_ > 0 ? current_->sequence : 0);
 }
 
 WENGERT_INLINE void Walk::end_observed()
 {
     if (!observed_) return;
-    const Restore<ActiveLevels> active(tape_.active, lower_);
-    const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
-    const Restore<bool> rule(tape_.in_rule, true);
+    const InSweep in_sweep(tape_, lower_);
     observed_->end();
 }
 
@@ -203,10 +198,8 @@ WENGERT_INLINE void Walk::take_back(Node& n)
 /// Calls the rule on tensors. It is recorded if levels below ask for it.
 WENGERT_INLINE void Walk::differentiate(Node& n, AnyTensor& g)
 {
-    const Restore<ActiveLevels> active(tape_.active, lower_);
-    const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
+    const InSweep in_sweep(tape_, lower_);
     const Restore<Site> site(tape_.site_override, n.at);
-    const Restore<bool> rule(tape_.in_rule, true);
     Cotangents out(*this, n);
     n.primitive->vjp(n, g, out);
     if (!tape_.anomaly) [[likely]]

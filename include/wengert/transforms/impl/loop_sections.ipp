@@ -26,6 +26,7 @@ WENGERT_INLINE LoopState LoopSteps::look(std::uint64_t i, const LoopState& state
     captured.add(run.captured());
     for (const AnyTensor& t : next)
         if (t.node) captured.add(*t.node);  // captured, and returned untouched
+    captured.levels &= active;
     looked = i + 1;
     return next;
 }
@@ -77,8 +78,7 @@ WENGERT_INLINE void cut_loop(const std::shared_ptr<LoopSteps>& loop, LoopState& 
         for (AnyTensor& t : state) t.value = stand_in(*t.value);
     }
     AnyTensors results =
-        record_section(state, blocks, std::move(section), part_primitive, loop->at,
-                       loop->captured.levels & loop->active & Tape::current().active, loop->communicates);
+        record_section(state, blocks, std::move(section), part_primitive, loop->at, loop->communicates);
     const auto end = results.begin() + static_cast<std::ptrdiff_t>(loop->state_size);
     outputs.insert(outputs.end(), end, results.end());
     results.erase(end, results.end());

@@ -1,6 +1,7 @@
 // The bodies of transforms/level.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "../../../base/separate.hpp"
@@ -178,25 +179,22 @@ WENGERT_INLINE void NumberLevel::give_tangents(std::size_t forward)
 
 WENGERT_INLINE void NumberLevel::pull(ScalarAdjoints& adjoints, ScalarSpan& s)
 {
-    ScalarPosition from = s.begin;
-    for (const ScalarSpan::Entered& e : s.entered)
-        if (e.variables && e.begin == first_)
-            from = first_ + count_;
-        else
-            adjoints.pass_over(e);
+    const auto is_own = [&](const ScalarSpan::Entered& e) { return e.variables && e.begin == first_; };
+    const bool has_own = std::any_of(s.entered.begin(), s.entered.end(), is_own);
+    const ScalarPosition from = has_own ? first_ + count_ : s.begin;
     const std::uint64_t lower = tape_.active & Tape::below(scope_.level());
     if (s.node->mask & lower) adjoints.become_recorded();
     if (!adjoints.recorded()) {
         adjoints.sweep(s, from, !tape_.allow_nan);
     } else {
         if (stream_.end_of(s) == stream_.end()) stream_.close();
-        const Restore<ActiveLevels> active(tape_.active, lower);
-        const Restore<int> lowered(tape_.lowered, tape_.lowered + 1);
+        const InSweep in_sweep(tape_, lower);
         const Restore<Site> site(tape_.site_override, s.node->at);
-        const Restore<bool> rule(tape_.in_rule, true);
         adjoints.sweep(s, from, !tape_.allow_nan);
     }
-    if (from == s.begin) adjoints.done(s);  // else its inputs are still wanted
+    for (const ScalarSpan::Entered& e : s.entered)
+        if (!is_own(e)) adjoints.leave(e);
+    if (!has_own) adjoints.done(s);  // else its inputs are still wanted
 }
 
 /// Past everything that the function did: the variables are a tensor's elements from now on.
