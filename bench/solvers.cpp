@@ -3,6 +3,7 @@
 // wengert_solvers FOLDER writes there of what solvers_xla.py computes the same, and the results.
 
 #include <algorithm>
+#include <array>
 #include <cblas.h>
 #include <chrono>
 #include <cmath>
@@ -255,6 +256,116 @@ void small_matrices()
         });
 }
 
+constexpr std::size_t joints = 10, points = 25;
+constexpr std::size_t joint_of(std::size_t point) { return point * joints / points; }
+
+/// C = A B of 4 × 4.
+void times4(const double* a, const double* b, double* c)
+{
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j)
+            c[4 * i + j] = a[4 * i] * b[j] + a[4 * i + 1] * b[4 + j] + a[4 * i + 2] * b[8 + j] +
+                           a[4 * i + 3] * b[12 + j];
+}
+/// Rz Ry Rx with a link's offset, of (cos, sin) of the angles. Their derivative is the same of (−sin, cos), without the offset.
+void joint(const double* c, const double* s, double one, double offset, double* a)
+{
+    const double rows[] = {c[2] * c[1],
+                           c[2] * s[1] * s[0] - s[2] * c[0],
+                           c[2] * s[1] * c[0] + s[2] * s[0],
+                           offset,
+                           s[2] * c[1],
+                           s[2] * s[1] * s[0] + c[2] * c[0],
+                           s[2] * s[1] * c[0] - c[2] * s[0],
+                           0,
+                           -s[1],
+                           c[1] * s[0],
+                           c[1] * c[0],
+                           0,
+                           0,
+                           0,
+                           0,
+                           one};
+    std::copy(rows, rows + 16, a);
+}
+/// d joint / d angle k.
+void joint_by(std::size_t k, const double* c, const double* s, double* a)
+{
+    double dc[3], ds[3];
+    std::copy(c, c + 3, dc), std::copy(s, s + 3, ds);
+    dc[k] = -s[k], ds[k] = c[k];
+    joint(dc, ds, 0, 0, a);
+    // terms without angle k have no derivative
+    if (k == 0) a[0] = a[4] = a[8] = 0;
+    if (k == 1)
+        a[1] = c[2] * c[1] * s[0], a[2] = c[2] * c[1] * c[0], a[5] = s[2] * c[1] * s[0],
+        a[6] = s[2] * c[1] * c[0];
+    if (k == 2) a[8] = a[9] = a[10] = 0;
+}
+
+/// Points on a chain of joints, by their angles, and the derivative: tangents of all angles before a joint, carried along.
+void chain_by_hand(const Numbers& angles, const Numbers& at, Numbers& jacobian)
+{
+    jacobian.assign(4 * points * 3 * joints, 0);
+    std::vector<std::array<double, 16>> tangents(3 * joints);
+    std::array<double, 16> t{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, a, d, next;
+    for (std::size_t j = 0, point = 0; j < joints; ++j) {
+        double c[3], s[3];
+        for (std::size_t k = 0; k < 3; ++k)
+            c[k] = std::cos(angles[3 * j + k]), s[k] = std::sin(angles[3 * j + k]);
+        joint(c, s, 1, 0.3, a.data());
+        for (std::size_t k = 0; k < 3 * j; ++k) {
+            times4(tangents[k].data(), a.data(), next.data());
+            tangents[k] = next;
+        }
+        for (std::size_t k = 0; k < 3; ++k) {
+            joint_by(k, c, s, d.data());
+            times4(t.data(), d.data(), tangents[3 * j + k].data());
+        }
+        times4(t.data(), a.data(), next.data());
+        t = next;
+        for (; point < points && joint_of(point) == j; ++point)
+            for (std::size_t k = 0; k < 3 * (j + 1); ++k)
+                for (std::size_t r = 0; r < 4; ++r) {
+                    const double *m = &tangents[k][4 * r], *v = &at[4 * point];
+                    jacobian[(4 * point + r) * 3 * joints + k] =
+                        m[0] * v[0] + m[1] * v[1] + m[2] * v[2] + m[3] * v[3];
+                }
+    }
+}
+
+/// The Jacobian of 100 outputs in 30 inputs.
+void chain()
+{
+    const D at =
+        wg::concatenate({wg::normal<double>(wg::Key(10), {points, 3}), wg::ones<double>({points, 1})}, 1);
+    const auto f = [=](const D& angles) {
+        const D q = transpose(reshape(angles, {joints, 3})), c = cos(q), s = sin(q);
+        const D one = wg::ones<double>({joints}), zero = wg::zeros<double>({joints});
+        const auto matrices = [](const std::vector<D>& elements) {
+            return reshape(wg::stack(elements, 1), {joints, 3, 3});
+        };
+        const D x = matrices({one, zero, zero, zero, c(0), -s(0), zero, s(0), c(0)}),
+                y = matrices({c(1), zero, s(1), zero, one, zero, -s(1), zero, c(1)}),
+                z = matrices({c(2), -s(2), zero, s(2), c(2), zero, zero, zero, one});
+        const D offset = D{{0.3}, {0.0}, {0.0}} + wg::zeros<double>({joints, 3, 1}),
+                last = D{{0.0, 0.0, 0.0, 1.0}} + wg::zeros<double>({joints, 1, 4});
+        const D a = wg::concatenate({wg::concatenate({matmul(matmul(z, y), x), offset}, 2), last}, 1);
+        std::vector<D> all;
+        D t = a(0);
+        for (std::size_t j = 0, point = 0; j < joints; ++j) {
+            if (j > 0) t = matmul(t, a(j));
+            for (; point < points && joint_of(point) == j; ++point) all.push_back(matmul(t, at(point)));
+        }
+        return wg::concatenate(all, 0);
+    };
+    const D angles = wg::uniform<double>(wg::Key(11), {3 * joints}, -1.0, 1.0);
+    const Numbers as = numbers(angles), ats = numbers(at);
+    row(
+        "Jacobian of a chain of joints, 100 by 30", angles, wg::jacobian(f),
+        [=](Numbers& y) { chain_by_hand(as, ats, y); }, 200);
+}
+
 constexpr std::size_t states = 20, filter_steps = 1000;
 
 /// A filter of one measurement a step, by hand: −ln likelihood by the transition A, forward and its adjoint.
@@ -392,6 +503,7 @@ int main(int argc, char** argv)
     factorizations(1, 256);
     factorizations(64, 16);
     small_matrices();
+    chain();
     kalman();
     stiff();
     return good ? 0 : 1;

@@ -1,12 +1,85 @@
 // The Cholesky factorization, and systems solved by it.
 #pragma once
 
+#include "cholesky_sweep.hpp"
 #include "triangular.hpp"
 
 namespace wengert::linalg {
 
-/// L with L Lᵀ = A, of the symmetric part of A.  With Φ the lower triangle, its diagonal halved:
-/// L̇ = L Φ(L⁻¹ Ȧ L⁻ᵀ);  Ā = the symmetric part of L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, taken in the middle.  Smith 1995; Murray 2016.
+namespace detail {
+
+/// op(L)⁻¹ X op(L)⁻ᵀ
+template <class T> Tensor<T> both_sides(const Tensor<T>& l, const Tensor<T>& x, bool transposes)
+{
+    const auto solved = [&](const Tensor<T>& right) {
+        return apply<TriangularSolve, T>({true, transposes, false, 0, l.shape(), right.shape()}, Site{}, l,
+                                         right);
+    };
+    return transposed(solved(transposed(solved(x))));
+}
+/// Φ(X): the lower triangle, its diagonal halved.
+template <class T> Tensor<T> lower_half(const Tensor<T>& x)
+{
+    return (tril(x, 0, Site{}) + tril(x, -1, Site{})) * T(0.5);
+}
+/// L Φ(L⁻¹ Ȧ L⁻ᵀ) of the symmetric part of Ȧ: the tangent of L.
+template <class T> Tensor<T> cholesky_tangent(const Tensor<T>& l, const Tensor<T>& da)
+{
+    return times(l, lower_half(both_sides(l, symmetric(da), false)));
+}
+
+}  // namespace detail
+
+/// Ā = L⁻ᵀ W L⁻¹ with W the symmetric part of Φ(Lᵀ L̄), of (L, L̄): the cotangent of A, where L Lᵀ = A. Of L̄ the lower
+/// triangle is read. It is linear in L̄, and the transpose of that is the tangent of L. With N = Lᵀ Ā L̇, V = L⁻¹ H L⁻ᵀ of the
+/// symmetric part H of its cotangent, and L̄ as its lower triangle, its derivative in L is
+/// L⁻ᵀ (sym Φ(L̇ᵀ L̄) − N − Nᵀ) L⁻¹, and the transpose of that the lower triangle of L̄ Φ(V)ᵀ − 2 Ā L V.
+struct CholeskyCotangent {
+    static constexpr std::string_view name = "cholesky_cotangent";
+    static constexpr unsigned saves = 0b111;
+
+    template <class T> Ref<Block> value(const Ref<Block>& factor, const Ref<Block>& g, const Site&) const
+    {
+        const Ref<Block> l = contiguous(factor), from = contiguous(g);
+        const detail::Matrices m(l->shape);
+        auto a = make_block(dtype_of<T>(), l->shape);
+        for (std::size_t i = 0; i < m.count; ++i)
+            kernels::lapack::cholesky_cotangent(m.rows, l->template as<T>() + i * m.size(),
+                                                from->template as<T>() + i * m.size(),
+                                                a->template as<T>() + i * m.size());
+        return a;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<1>, const Tensor<T>& h, const Tensor<T>& l, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return detail::cholesky_tangent(l, h);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>& l, const Tensor<T>& g,
+                   const Tensor<T>& a) const
+    {
+        const Tensor<T> v = detail::both_sides(l, detail::symmetric(h), false);
+        const Tensor<T> by_g = detail::times(tril(g, 0, Site{}), detail::transposed(detail::lower_half(v)));
+        return tril(by_g - T(2) * detail::times(a, detail::times(l, v)), 0, Site{});
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dl, const Tensor<T>& dg, const Tensor<T>& l, const Tensor<T>& g,
+                   const Tensor<T>& a) const
+    {
+        const Tensor<T> d = tril(dl, 0, Site{});
+        const Tensor<T> n = detail::times(detail::transposed(l), detail::times(a, d));
+        const Tensor<T> w =
+            detail::mirrored(detail::times(detail::transposed(d), tril(g, 0, Site{}))) * T(0.5);
+        return of(l, dg) + detail::both_sides(l, w - n - detail::transposed(n), true);
+    }
+    template <class T> static Tensor<T> of(const Tensor<T>& l, const Tensor<T>& g)
+    {
+        return apply<CholeskyCotangent, T>({}, Site{}, l, g);
+    }
+};
+
+/// L with L Lᵀ = A, of the symmetric part of A.  L̇ = L Φ(L⁻¹ Ȧ L⁻ᵀ), with Φ the lower triangle, its diagonal halved; Ā by
+/// CholeskyCotangent.  Smith 1995; Murray 2016.
 struct Cholesky {
     static constexpr std::string_view name = "cholesky";
     static constexpr unsigned saves = 0b10;
@@ -33,27 +106,11 @@ struct Cholesky {
     }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& l) const
     {
-        const Tensor<T> x = detail::times(detail::transposed(l), tril(g, 0, Site{}));
-        return both_sides(l, detail::mirrored(x) * T(0.5), true);
+        return CholeskyCotangent::of(l, g);
     }
     template <class T> Tensor<T> push(const Tensor<T>& da, const Tensor<T>&, const Tensor<T>& l) const
     {
-        return detail::times(l, phi(both_sides(l, detail::symmetric(da), false)));
-    }
-
-private:
-    template <class T> static Tensor<T> phi(const Tensor<T>& x)
-    {
-        return (tril(x, 0, Site{}) + tril(x, -1, Site{})) * T(0.5);
-    }
-    /// op(L)⁻¹ X op(L)⁻ᵀ
-    template <class T> static Tensor<T> both_sides(const Tensor<T>& l, const Tensor<T>& x, bool transposed)
-    {
-        const auto solved = [&](const Tensor<T>& right) {
-            return apply<TriangularSolve, T>({true, transposed, false, 0, l.shape(), right.shape()}, Site{},
-                                             l, right);
-        };
-        return detail::transposed(solved(detail::transposed(solved(x))));
+        return detail::cholesky_tangent(l, da);
     }
 };
 

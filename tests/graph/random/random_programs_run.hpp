@@ -168,6 +168,14 @@ private:
             if (a[i] != 1 && a[i] != to[to.size() - a.size() + i]) return false;
         return true;
     }
+    /// Now and then many parts in place of a few: as many as no elementwise operation has operands.
+    static std::vector<Tensor<T>> joined(std::vector<Tensor<T>> parts, unsigned q)
+    {
+        const std::size_t few = parts.size();
+        for (unsigned k = 0; q % 4 == 3 && parts[0].size() <= 32 && k < q / 4 % 16; ++k)
+            parts.push_back(parts[k % few] * static_cast<T>(k));
+        return parts;
+    }
     static Tensor<T> fitted(const Tensor<T>& x, const Shape& to)
     {
         return broadcasts(x.shape(), to) ? x : sum(x) * 0.125;
@@ -470,10 +478,10 @@ private:
         case Op::concatenate: {
             const Tensor<T> x = whole(a);
             const Tensor<T> y = wg::broadcast_to(fitted(b, x.shape()), x.shape());
-            return wg::concatenate({x, y, -x}, axis_of(p, x));
+            return wg::concatenate(joined({x, y, -x}, q), axis_of(p, x));
         }
         case Op::stack:
-            return wg::stack({a, wg::broadcast_to(fitted(b, s), s)},
+            return wg::stack(joined({a, wg::broadcast_to(fitted(b, s), s)}, q),
                              static_cast<std::int64_t>(p % (s.size() + 1)));
         case Op::split: {
             if (s.empty()) return a;
