@@ -2,7 +2,7 @@
 #include "catch.hpp"
 
 #include <wengert/ops/elementwise/math.hpp>
-#include <wengert/transforms/derivatives.hpp>
+#include <wengert/transforms/hvp.hpp>
 
 namespace wg = wengert;
 using wg::Tensor;

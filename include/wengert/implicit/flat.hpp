@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../linalg/matrices.hpp"
-#include "../transforms/derivatives.hpp"
+#include "../transforms/hvp.hpp"
 
 namespace wengert::detail {
 
@@ -128,12 +128,5 @@ private:
     std::string_view name_;
     Site at_;
 };
-
-/// Is a graph being traced?
-inline bool is_traced()
-{
-    Recorder* const r = recorder();
-    return r && (r->trace() || r->trace_of_loops());
-}
 
 }  // namespace wengert::detail

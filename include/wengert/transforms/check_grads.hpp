@@ -5,7 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "derivatives.hpp"
+#include "hvp.hpp"
+#include "unit_tensors.hpp"
 
 namespace wengert {
 

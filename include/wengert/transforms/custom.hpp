@@ -1,7 +1,7 @@
 // Rules of the user's own.
 #pragma once
 
-#include "derivatives.hpp"
+#include "hvp.hpp"
 
 namespace wengert {
 

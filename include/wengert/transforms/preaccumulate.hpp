@@ -2,7 +2,7 @@
 #pragma once
 
 #include "checkpoint.hpp"
-#include "derivatives.hpp"
+#include "unit_tensors.hpp"
 
 namespace wengert {
 

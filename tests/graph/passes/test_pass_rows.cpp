@@ -75,8 +75,7 @@ TEST_CASE("rows of numbers, of vectors, of matrices", "[rows]")
     check_rows([](const D& t) { return exp(-t * t) * sin(3.0 * t) + 1.0; }, numbers({1000}));
     check_rows([](const D& t) { return tanh(t) * 2.0 - t; }, numbers({7, 3}));
     check_rows([&](const D& t) { return t * w + w; }, numbers({7, 3}));
-    // A number a row meets a vector that all rows share. The number's cotangent is a sum, which stays in a loop.
-    check_rows([&](const D& t) { return t * w; }, numbers({7}), 0, 1);
+    check_rows([&](const D& t) { return t * w; }, numbers({7}));  // the number's cotangent is a sum
     check_rows([](const D& t) { return where(t > 0.5, t * t, -t); }, numbers({4, 2, 3}));
 }
 
@@ -84,25 +83,39 @@ TEST_CASE("rows whose elements move", "[rows]")
 {
     check_rows([](const D& t) { return t(0) * t(2) - sin(t(1)); }, numbers({9, 3}));
     check_rows([](const D& t) { return transpose(t) * 2.0; }, numbers({5, 2, 3}));
-    check_rows(
-        [](const D& t) {
-            return reshape(t, {3, 2}) + reshape(t(0), {3, 1});
-        },
-        numbers({5, 2, 3}), 0, 1);
-    check_rows(
-        [](const D& t) {
-            return view(t, range(1, 3)) * broadcast_to(t(0), {4, 2});
-        },
-        numbers({5, 3}), 0, 1);
+    check_rows([](const D& t) { return reshape(t, {3, 2}) + reshape(t(0), {3, 1}); }, numbers({5, 2, 3}));
+    check_rows([](const D& t) { return view(t, range(1, 3)) * broadcast_to(t(0), {4, 2}); }, numbers({5, 3}));
     check_rows([](const D& t) { return expand_dims(t, 0) * t; }, numbers({5, 3}));
 }
 
-TEST_CASE("what all rows share may be anything; what reads a row as a whole stays a loop", "[rows]")
+TEST_CASE("rows that are summed, multiplied and joined", "[rows]")
 {
-    const D w = {{0.5, 2.0}, {1.0, -1.0}};
+    const D w = {{0.5, 2.0}, {1.0, -1.0}}, b = numbers({4, 3, 2}), v = numbers({3});
+    check_rows([](const D& t) { return t * sum(t); }, numbers({6, 2}));
+    check_rows([](const D& t) { return sum(t, {0}) * sum(t, {1}, true) + sum(t); }, numbers({6, 3, 5}));
+    check_rows([](const D& t) { return sum(t, {0, 2}); }, numbers({6, 3, 5, 2}));
+    check_rows([](const D& t) { return mean(t) * t; }, numbers({6, 7}), 1, 2);
+    // A product's cotangent has a rule that looks at all of a row, so the gradient keeps its loops.
     check_rows([&](const D& t) { return t * sum(matmul(w, w)); }, numbers({6, 2}));
-    check_rows([&](const D& t) { return matmul(w, t); }, numbers({6, 2}), 1, 2);
-    check_rows([](const D& t) { return t * sum(t); }, numbers({6, 2}), 1, 2);
+    check_rows([&](const D& t) { return matmul(w, t); }, numbers({6, 2}), 0, 1);
+    check_rows([&](const D& t) { return matmul(t, w); }, numbers({6, 2}), 0, 1);
+    check_rows([](const D& t) { return matmul(t, t); }, numbers({6, 5}), 0, 1);
+    check_rows([](const D& t) { return matmul(t, transpose(t)) + matmul(t, t); }, numbers({6, 4, 4}), 0, 1);
+    check_rows([&](const D& t) { return matmul(t, v) + matmul(v, transpose(t)); }, numbers({6, 2, 3}), 0, 1);
+    check_rows([&](const D& t) { return matmul(b, t); }, numbers({6, 2, 5}), 0, 1);
+    check_rows([&](const D& t) { return matmul(t, b); }, numbers({6, 1, 2, 3}), 0, 1);
+    check_rows([&](const D& t) { return matmul(b, t); }, numbers({6, 2}), 0, 1);
+    check_rows([](const D& t) { return matmul(t, transpose(t)); }, numbers({6, 17, 17}), 1, 2);  // not small
+    check_rows([](const D& t) { return stack({t, t * t, cos(t)}, 0); }, numbers({6, 4}));
+    check_rows([](const D& t) { return stack({t, t * t}, 1); }, numbers({6, 4, 2}));
+    check_rows([&](const D& t) { return stack({t, v}, 1); }, numbers({6, 3}));
+    check_rows([&](const D& t) { return concatenate({t, v, t * t}, 0); }, numbers({6, 3}));
+    check_rows([](const D& t) { return concatenate({t, view(t, wengert::all(), range(0, 1))}, 1); }, numbers({6, 3, 2}));
+}
+
+TEST_CASE("what reads a row as a whole in another way stays a loop", "[rows]")
+{
+    check_rows([](const D& t) { return cumsum(t, 0); }, numbers({6, 5}), 1, 2);
     check_rows(
         [](const D& t) {
             return cond(

@@ -42,6 +42,7 @@ enum class Fn : std::uint8_t {
     embed,        ///< zeros with the operand at a Selection
     add_part,     ///< operand 0, with operand 1 added at a Selection
     assign_part,  ///< operand 0, with operand 1 in place of a Selection; only made
+    join,         ///< one after another along an axis; only made
     // all others
     sum,
     product,      ///< of matrices, as MatrixProduct says

@@ -2,6 +2,8 @@
 // vmap writes such loops, and so do their derivatives.
 #pragma once
 
+#include <optional>
+
 #include "../loops/loop.hpp"
 #include "rewrite.hpp"
 
@@ -15,6 +17,15 @@ struct ValueOfRows {
     bool rows = false;  ///< axis 0 has the rows; otherwise it is the same for each
 };
 
+/// Where the operands of an operation of many are in its result.
+struct JoinedParts {
+    std::size_t axis = 0;
+    bool own_axis =
+        false;  ///< each at a position of the axis, which it does not have; else one after another along it
+
+    bool are(const Shape& whole, const std::vector<Selection>& parts) const;
+};
+
 /// One result of a loop whose steps know nothing of each other, from the operations of its body on all rows.
 class RowsAtOnce {
 public:
@@ -22,7 +33,8 @@ public:
         : r_(r), result_(result), loop_(loop), p_(p), body_(*p.body), of_(body_.size())
     {}
 
-    /// Elementwise operations and moves of elements act on each row alone, wherever it lies. Others do not say so.
+    /// Elementwise operations, moves of elements, sums and small products act on each row alone, wherever it lies. Others do not say
+    /// so. Of large products a loop needs less memory, and it is as fast.
     bool can_do(std::size_t result);
     /// The value of result number `result`, of shape (rows, …).
     ValueId make(std::size_t result);
@@ -30,11 +42,18 @@ public:
 private:
     bool needed(std::size_t result);
     bool may_have_rows(const GraphNode& n) const;
+    bool is_small_product(const GraphNode& n) const;
+    std::optional<JoinedParts> parts_of(const GraphNode& n) const;
     void make_value(ValueId v);
     GraphNode with_rows(const GraphNode& n, const Shape& shape) const;
     ValueId elementwise(const GraphNode& n);
     ValueId move(const GraphNode& n);
     ValueId move_part(const GraphNode& n, Fn fn, const Selection& part);
+    ValueId sum(const GraphNode& n);
+    ValueId join(const GraphNode& n);
+    ValueId product(const GraphNode& n);
+    /// An operand as matrices, a vector as one row or one column of each.
+    ValueId matrices(const GraphNode& n, const MatrixProduct::Factor& factor, std::size_t rank);
     ValueId written(const GraphNode& n, Fn fn, ValueList x, const Shape& shape, const void* op);
     /// x for every row, also where it is the same.
     ValueId spread(const GraphNode& n, const ValueOfRows& x);
@@ -56,7 +75,8 @@ ValueId rows_rule(Rewrite& r, GraphNode& n);
 
 }  // namespace detail
 
-/// Loops without a state as operations on all rows, where all of the body is elementwise or moves elements. Exact.
+/// Loops without a state as operations on all rows, where all of the body is elementwise, moves elements, sums or is a small product.
+/// Exact.
 inline constexpr Pass rows{"rows", detail::rows_rule};
 
 }  // namespace wengert::passes

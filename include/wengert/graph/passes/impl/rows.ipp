@@ -39,8 +39,54 @@ WENGERT_INLINE bool RowsAtOnce::may_have_rows(const GraphNode& n) const
     case Fn::select:
     case Fn::embed:
     case Fn::add_part: return true;
-    default: return false;
+    case Fn::sum: return differentiable(n.dtype) && summed_axes(body_, n);
+    case Fn::product: return is_small_product(n);
+    default: return n.primitive->part && parts_of(n);
     }
+}
+
+WENGERT_INLINE bool JoinedParts::are(const Shape& whole, const std::vector<Selection>& parts) const
+{
+    std::int64_t first = 0;
+    for (const Selection& s : parts) {
+        if (!own_axis && s.shape.size() != whole.size()) return false;
+        const std::int64_t length = own_axis ? 1 : s.shape[axis];
+        const Selection wanted =
+            own_axis ? Selection::at(whole, axis, first) : Selection::part(whole, axis, first, length);
+        if (!(s.shape == wanted.shape && s.start == wanted.start && s.from == wanted.from &&
+              s.step == wanted.step))
+            return false;
+        first += length;
+    }
+    return first == whole[axis];
+}
+
+WENGERT_INLINE std::optional<JoinedParts> RowsAtOnce::parts_of(const GraphNode& n) const
+{
+    std::vector<Selection> parts;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+        const Index p = part_of(*n.primitive, n.op.get(), k, body_.node(n.inputs[k]).shape, n.at);
+        const Index::Read& r = p.reads[0];
+        Selection s;
+        if (p.read_count != 1 || r.how != Combine::assign || body_.node(n.inputs[k]).dtype != n.dtype ||
+            !selection_of(p, r.at, p.writes[r.write], n.shape, s))
+            return {};
+        parts.push_back(std::move(s));
+    }
+    for (const bool own_axis : {false, true})
+        for (std::size_t axis = 0; axis < n.shape.size(); ++axis)
+            if (const JoinedParts how{axis, own_axis}; how.are(n.shape, parts)) return how;
+    return {};
+}
+
+WENGERT_INLINE bool RowsAtOnce::is_small_product(const GraphNode& n) const
+{
+    constexpr std::size_t most = 16 * 16 * 16;  // multiplications of a row
+    const MatrixProduct p = product_of(n);
+    if (n.inputs.size() != 2 || p.adds || p.a.vector || p.b.vector) return false;
+    const Shape& a = body_.node(n.inputs[p.a.operand]).shape;
+    const std::int64_t inner = a.size() > 1 && p.a.transposed ? a[a.size() - 2] : a.back();
+    return element_count(n.shape) * static_cast<std::size_t>(inner) <= most;
 }
 
 WENGERT_INLINE bool RowsAtOnce::can_do(std::size_t result)
@@ -146,6 +192,54 @@ WENGERT_INLINE ValueId RowsAtOnce::move_part(const GraphNode& n, Fn fn, const Se
     return written(n, fn, std::move(x), rows_of(n.shape), op);
 }
 
+WENGERT_INLINE ValueId RowsAtOnce::sum(const GraphNode& n)
+{
+    Fold f;
+    fold_of(n, f);
+    Sum all{{}, f.keepdims, rows_of(body_.node(n.inputs[0]).shape)};
+    for (const std::int64_t a : *f.axes) all.axes.push_back(a + 1);
+    return written(n, Fn::sum, {of_[n.inputs[0]].value}, rows_of(n.shape), &all);
+}
+
+WENGERT_INLINE ValueId RowsAtOnce::join(const GraphNode& n)
+{
+    const JoinedParts how = *parts_of(n);
+    Concatenate all{how.axis + 1, rows_of(n.shape)};
+    ValueList x;
+    for (const ValueId i : n.inputs) {
+        ValueId part = spread(n, of_[i]);
+        if (how.own_axis) {
+            Shape shape = all.shape;
+            shape[all.axis] = 1;
+            part = reshaped(n, part, shape);
+        }
+        all.extents.push_back(r_.node(part).shape[all.axis]);
+        x.push_back(part);
+    }
+    return written(n, Fn::join, std::move(x), all.shape, &all);
+}
+
+WENGERT_INLINE ValueId RowsAtOnce::matrices(const GraphNode& n, const MatrixProduct::Factor& factor,
+                                            std::size_t rank)
+{
+    const ValueId operand = n.inputs[factor.operand];
+    Shape row = body_.node(operand).shape;
+    if (row.size() == 1) row = factor.column ? MatMul::as_columns(row) : MatMul::as_rows(row);
+    return reshaped(n, of_[operand].value, of_[operand].rows ? rows_of(row, rank) : row);
+}
+
+WENGERT_INLINE ValueId RowsAtOnce::product(const GraphNode& n)
+{
+    const MatrixProduct p = product_of(n);
+    const std::size_t rank = p.batch + std::size_t{2};
+    const ValueId a = matrices(n, p.a, rank), b = matrices(n, p.b, rank);
+    const MatMul op{p.a.transposed, p.b.transposed, r_.node(a).shape, r_.node(b).shape};
+    Shape shape = rows_of(Shape(n.shape.data(), p.batch));
+    shape.push_back(op.a[op.a.size() - (op.ta ? 1 : 2)]);
+    shape.push_back(op.b[op.b.size() - (op.tb ? 2 : 1)]);
+    return reshaped(n, written(n, Fn::product, {a, b}, shape, &op), rows_of(n.shape));
+}
+
 WENGERT_INLINE void RowsAtOnce::make_value(ValueId v)
 {
     const GraphNode& n = body_.node(v);
@@ -156,7 +250,12 @@ WENGERT_INLINE void RowsAtOnce::make_value(ValueId v)
         for (ValueId& i : same.inputs) i = of_[i].value;
         of_[v].value = r_.add_inner(std::move(same));
     } else {
-        of_[v].value = n.primitive->elementwise ? elementwise(n) : move(n);
+        const Fn fn = n.primitive->elementwise ? Fn::unknown : function_of(body_, n);
+        of_[v].value = n.primitive->elementwise ? elementwise(n)
+                       : fn == Fn::sum          ? sum(n)
+                       : fn == Fn::product      ? product(n)
+                       : n.primitive->part      ? join(n)
+                                                : move(n);
     }
 }
 
