@@ -110,7 +110,11 @@ TEST_CASE("rows that are summed, multiplied and joined", "[rows]")
     check_rows([](const D& t) { return stack({t, t * t}, 1); }, numbers({6, 4, 2}));
     check_rows([&](const D& t) { return stack({t, v}, 1); }, numbers({6, 3}));
     check_rows([&](const D& t) { return concatenate({t, v, t * t}, 0); }, numbers({6, 3}));
-    check_rows([](const D& t) { return concatenate({t, view(t, wengert::all(), range(0, 1))}, 1); }, numbers({6, 3, 2}));
+    check_rows(
+        [](const D& t) {
+            return concatenate({t, view(t, wengert::all(), range(0, 1))}, 1);
+        },
+        numbers({6, 3, 2}));
 }
 
 TEST_CASE("what reads a row as a whole in another way stays a loop", "[rows]")
