@@ -176,7 +176,7 @@ TEST_CASE("what hooks compute is no part of a checkpoint's function")
     };
     const std::vector<D> plain = all();
     int negative = 0;
-    const D two = {2.0};  // of the hooks' own
+    const D two(2.0);  // of the hooks' own
     const SavedTensorHooks hooks(
         [&](const D& t) {
             if (t.size() > 0 && amin(t).item() < 0) ++negative;
