@@ -8,7 +8,6 @@
 
 #include "about.hpp"
 #include "graph/control/functions.hpp"
-#include "graph/control/jacobian.hpp"
 #include "graph/control/vmap.hpp"
 #include "io/buffers.hpp"
 #include "io/print.hpp"
@@ -41,7 +40,7 @@
 #include "transforms/check_grads.hpp"
 #include "transforms/checkpoint_loop.hpp"
 #include "transforms/custom.hpp"
-#include "transforms/hvp.hpp"
+#include "transforms/derivatives.hpp"
 #include "transforms/fold_rules.hpp"
 #include "transforms/grad.hpp"
 #include "transforms/jvp.hpp"

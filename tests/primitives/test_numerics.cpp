@@ -9,7 +9,7 @@
 #include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/view.hpp>
-#include <wengert/graph/control/jacobian.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/jvp.hpp>
 
 using namespace wengert;

@@ -12,7 +12,7 @@
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/transforms/jvp.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 #include "entries.hpp"
 

@@ -21,7 +21,7 @@
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
 #include <wengert/transforms/custom.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/io/trees.hpp>
 #include <wengert/transforms/preaccumulate.hpp>
 #include <wengert/transforms/saved_tensor_hooks.hpp>

@@ -10,7 +10,7 @@
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/ops/shape.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 namespace {
 /// Counts down while a test has armed it; other tests of this program never notice.

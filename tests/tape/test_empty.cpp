@@ -13,7 +13,7 @@
 #include <wengert/ops/view.hpp>
 #include <wengert/ops/writer.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/grad.hpp>
 #include <wengert/io/trees.hpp>
 #include <wengert/transforms/jvp.hpp>

@@ -10,7 +10,7 @@
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/transforms/custom.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/saved_tensor_hooks.hpp>
 
 #include <functional>

@@ -12,7 +12,7 @@
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/jvp.hpp>
-#include <wengert/graph/control/jacobian.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/custom.hpp>
 
 using namespace wengert;

@@ -2,7 +2,7 @@
 #include "catch.hpp"
 
 #include <wengert/ops/elementwise/math.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;
 using wg::Tensor;

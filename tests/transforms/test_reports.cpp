@@ -11,7 +11,7 @@
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/custom.hpp>
-#include <wengert/graph/control/jacobian.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/preaccumulate.hpp>
 
 #include <sstream>

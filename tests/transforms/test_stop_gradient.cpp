@@ -4,7 +4,7 @@
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/elementwise/math.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;
 using wg::Tensor;

@@ -8,7 +8,7 @@
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/update.hpp>
-#include <wengert/graph/control/jacobian.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;
 using wg::Tensor;

@@ -11,7 +11,7 @@
 #include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/checkpoint.hpp>
-#include <wengert/graph/control/jacobian.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;
 using T = wg::Tensor<double>;

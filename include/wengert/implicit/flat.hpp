@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../linalg/matrices.hpp"
-#include "../transforms/hvp.hpp"
+#include "../transforms/derivatives.hpp"
 
 namespace wengert::detail {
 
@@ -128,5 +128,12 @@ private:
     std::string_view name_;
     Site at_;
 };
+
+/// Is a graph being traced?
+inline bool is_traced()
+{
+    Recorder* const r = recorder();
+    return r && (r->trace() || r->trace_of_loops());
+}
 
 }  // namespace wengert::detail

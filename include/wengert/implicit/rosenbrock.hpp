@@ -59,11 +59,13 @@ V slope_along(const F& f, const V& y, const V& t, const V& dy, const V& dt, cons
     return forward(f, std::tuple(y, t), std::tuple(dy, dt), "odeint", at).second;
 }
 
-/// ∂f/∂y by forward mode.
+/// ∂f/∂y by forward mode, of which a trace makes one loop.
 template <class F, class V> V jacobian_of_slope(const F& f, const V& y, const V& t, const Site& at)
 {
     const auto at_t = [&](const V& x) { return f(x, t); };
-    return jacobian_by_columns<typename V::value_type>(at_t, y, y.shape(), at);
+    if (!is_traced()) return jacobian_by_columns<typename V::value_type>(at_t, y, y.shape(), at);
+    const auto column = [&](const V& unit) { return forward(at_t, y, unit, "odeint", at).second; };
+    return transpose(vmap(column, {}, at)(linalg::detail::unit_beside(reshape(y, {1, -1}, at), at)), at);
 }
 
 /// (b, d) ↦ u with W u = b + d h ∂f/∂t, W of (y, t) being factorized once. W that is nearly singular is no error: the step's error says

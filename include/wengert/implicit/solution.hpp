@@ -9,7 +9,7 @@
 
 #include "../linalg/lu_factor.hpp"
 #include "../graph/control/functions.hpp"
-#include "../graph/control/jacobian.hpp"
+#include "../graph/control/vmap.hpp"
 #include "krylov.hpp"
 
 namespace wengert::detail {
@@ -67,6 +67,15 @@ private:
         return apply<ImplicitValue, T>({left - 1, of}, Site{}, stop_gradient(x), x, f);
     }
 };
+
+/// ∂F/∂v, a row for each element of F: by reverse mode, which every function has. In a trace one loop makes all rows.
+template <class F, class T, class D>
+Tensor<T, D> dense_jacobian(const F& f, const Tensor<T, D>& v, const Site& at)
+{
+    if (!is_traced()) return jacobian(f, at)(v, at);
+    const auto row = [&](const Tensor<T, D>& unit) { return vjp_at(f, at, v).second(unit, at); };
+    return vmap(row, {}, at)(linalg::detail::unit_beside(reshape(v, {1, -1}, at), at), at);
+}
 
 /// J⁻¹ as a matrix with its factors, of a constant J.
 template <class T, class D> class DenseInverse {
@@ -136,7 +145,7 @@ std::function<Tensor<T, D>(const Tensor<T, D>&)> inverse_at(const F& f, const Te
                                                             const Site& at)
 {
     const NoGrad constants;
-    if (makes_matrix(v, options)) return DenseInverse<T, D>(jacobian(f, at)(v, at), at);
+    if (makes_matrix(v, options)) return DenseInverse<T, D>(dense_jacobian(f, v, at), at);
     using Inverse = MapInverse<T, D>;
     const auto plain = [f, v, at](const Tensor<T, D>& x) { return forward(f, v, x, "jvp", at).second; };
     const auto back = [f, v, at](const Tensor<T, D>& x) { return vjp_at(f, at, v).second(x, at); };

@@ -177,13 +177,6 @@ inline constexpr Recorder::Table recorder_table = {
 /// The calling thread's recorder or null.
 inline Recorder* recorder() noexcept { return this_thread ? this_thread->recorder : nullptr; }
 
-/// Is a graph being traced?
-inline bool is_traced()
-{
-    Recorder* const r = recorder();
-    return r && (r->trace() || r->trace_of_loops());
-}
-
 /// Nothing is recorded while it lives: for work that is no part of the program traced.
 class Untraced {
 public:

@@ -5,8 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "hvp.hpp"
-#include "unit_tensors.hpp"
+#include "derivatives.hpp"
 
 namespace wengert {
 

@@ -1,7 +1,7 @@
 // Rules of the user's own.
 #pragma once
 
-#include "hvp.hpp"
+#include "derivatives.hpp"
 
 namespace wengert {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "checkpoint.hpp"
-#include "unit_tensors.hpp"
+#include "derivatives.hpp"
 
 namespace wengert {
 

@@ -18,7 +18,7 @@
 #include <wengert/ops/softmax.hpp>
 #include <wengert/ops/take.hpp>
 #include <wengert/ops/writer.hpp>
-#include <wengert/graph/control/jacobian.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/lambda.hpp>
 
 using D = Tensor<double>;

@@ -11,7 +11,7 @@
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/ops/view.hpp>
-#include <wengert/graph/control/jacobian.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/graph/loops/loop_graphs.hpp>
 
 namespace {

@@ -8,7 +8,7 @@
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/transforms/checkpoint.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 using namespace wengert;
 using D = Tensor<double>;

@@ -9,7 +9,7 @@
 #include <wengert/ops/matmul.hpp>
 #include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/check_grads.hpp>
-#include <wengert/graph/control/jacobian.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 using namespace wengert;
 using D = Tensor<double>;

@@ -9,7 +9,7 @@
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/check_grads.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/graph/ir/trace.hpp>
 
 using namespace wengert;

@@ -7,7 +7,7 @@
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/check_grads.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 using namespace wengert;
 using D = Tensor<double>;

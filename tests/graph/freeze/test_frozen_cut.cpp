@@ -15,7 +15,7 @@
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/graph/ir/trace.hpp>
 
 using namespace wengert;

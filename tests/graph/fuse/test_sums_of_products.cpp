@@ -5,7 +5,7 @@
 #include <wengert/wengert.hpp>
 #include <wengert/graph/native/native.hpp>
 #include <wengert/graph/freeze/freeze.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 #include <cstring>
 #include <vector>

@@ -12,7 +12,7 @@
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/checkpoint.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;
 

@@ -13,7 +13,7 @@
 #include <wengert/ops/scans.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/checkpoint.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 using D = Tensor<double>;
 using I = Tensor<std::int64_t>;

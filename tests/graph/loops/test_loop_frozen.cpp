@@ -5,7 +5,7 @@
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 using namespace wengert;
 using D = Tensor<double>;

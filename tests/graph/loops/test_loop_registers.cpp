@@ -7,7 +7,7 @@
 #include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/math.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 namespace {
 

@@ -22,7 +22,7 @@
 #include <wengert/ops/softmax.hpp>
 #include <wengert/ops/view.hpp>
 #include <wengert/transforms/check_grads.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/fold_rules.hpp>
 #include <wengert/transforms/jvp.hpp>
 

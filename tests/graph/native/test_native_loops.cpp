@@ -14,7 +14,7 @@
 #include <wengert/ops/take.hpp>
 #include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/ops/view.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/graph/loops/loop_graphs.hpp>
 
 namespace {

@@ -8,7 +8,7 @@
 #include <wengert/graph/native/native.hpp>
 #include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/moves.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 #include <cstring>
 #include <vector>

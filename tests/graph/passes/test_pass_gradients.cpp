@@ -6,7 +6,7 @@
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/losses.hpp>
 #include <wengert/ops/softmax.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 using namespace pass_graphs;
 using wg::AnyTensor;

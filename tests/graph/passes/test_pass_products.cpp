@@ -3,7 +3,7 @@
 #include "graph/passes/pass_graphs.hpp"
 
 #include <wengert/graph/ir/trace.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 using namespace pass_graphs;
 using wg::AnyTensor;

@@ -5,7 +5,7 @@
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/audit.hpp>
 #include <wengert/transforms/check_grads.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 using namespace reference;
 

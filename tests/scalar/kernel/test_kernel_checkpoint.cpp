@@ -10,7 +10,7 @@
 #include <wengert/scalar.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/saved_tensor_hooks.hpp>
 
 #include <cstring>

@@ -12,7 +12,7 @@
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
 #include <wengert/transforms/checkpoint.hpp>
-#include <wengert/transforms/hvp.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 #include <cmath>
 

@@ -34,7 +34,7 @@ public:
     {}
 
     /// Elementwise operations, moves of elements, sums and small products act on each row alone, wherever it lies. Others do not say
-    /// so. Of large products a loop needs less memory, and it is as fast.
+    /// so. Where that would take much memory, a loop is as fast.
     bool can_do(std::size_t result);
     /// The value of result number `result`, of shape (rows, …).
     ValueId make(std::size_t result);
@@ -52,8 +52,6 @@ private:
     ValueId sum(const GraphNode& n);
     ValueId join(const GraphNode& n);
     ValueId product(const GraphNode& n);
-    /// An operand as matrices, a vector as one row or one column of each.
-    ValueId matrices(const GraphNode& n, const MatrixProduct::Factor& factor, std::size_t rank);
     ValueId written(const GraphNode& n, Fn fn, ValueList x, const Shape& shape, const void* op);
     /// x for every row, also where it is the same.
     ValueId spread(const GraphNode& n, const ValueOfRows& x);

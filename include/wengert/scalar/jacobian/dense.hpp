@@ -2,7 +2,7 @@
 // otherwise that of a function of tensors that hold the reals.
 #pragma once
 
-#include "../../transforms/hvp.hpp"
+#include "../../transforms/derivatives.hpp"
 #include "../transforms/custom.hpp"
 #include "../transforms/transforms.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "../../ops/creation.hpp"
 #include "../../ops/sum.hpp"
-#include "../../transforms/hvp.hpp"
+#include "../../transforms/derivatives.hpp"
 #include "../kernel/kernel.hpp"
 #include "sparse.hpp"
 

@@ -65,11 +65,14 @@ WENGERT_INLINE std::optional<JoinedParts> RowsAtOnce::parts_of(const GraphNode& 
 {
     std::vector<Selection> parts;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-        const Index p = part_of(*n.primitive, n.op.get(), k, body_.node(n.inputs[k]).shape, n.at);
+        const GraphNode& x = body_.node(n.inputs[k]);
+        const Index p = part_of(*n.primitive, n.op.get(), k, x.shape, n.at);
         const Index::Read& r = p.reads[0];
         Selection s;
-        if (p.read_count != 1 || r.how != Combine::assign || body_.node(n.inputs[k]).dtype != n.dtype ||
-            !selection_of(p, r.at, p.writes[r.write], n.shape, s))
+        const bool moves = p.read_count == 1 && r.how == Combine::assign && !r.minus && !p.arranged &&
+                           p.given_count == 0 && p.scanned == Scan::none;
+        if (!moves || x.dtype != n.dtype || !selection_of(p, r.at, p.writes[r.write], n.shape, s) ||
+            !(s.shape == x.shape))
             return {};
         parts.push_back(std::move(s));
     }
@@ -79,18 +82,30 @@ WENGERT_INLINE std::optional<JoinedParts> RowsAtOnce::parts_of(const GraphNode& 
     return {};
 }
 
+/// Up to 16 in every direction a product has one order of its sums, however its operands lie. Products with vectors have not.
 WENGERT_INLINE bool RowsAtOnce::is_small_product(const GraphNode& n) const
 {
-    constexpr std::size_t most = 16 * 16 * 16;  // multiplications of a row
     const MatrixProduct p = product_of(n);
-    if (n.inputs.size() != 2 || p.adds || p.a.vector || p.b.vector) return false;
-    const Shape& a = body_.node(n.inputs[p.a.operand]).shape;
-    const std::int64_t inner = a.size() > 1 && p.a.transposed ? a[a.size() - 2] : a.back();
-    return element_count(n.shape) * static_cast<std::size_t>(inner) <= most;
+    const bool plain = n.inputs.size() == 2 && !p.adds && !p.minus && p.factor == MatrixProduct::none &&
+                       p.cotangent == MatrixProduct::none && !p.a.column && p.b.column && !p.a.vector &&
+                       !p.b.vector;
+    if (!plain || !differentiable(n.dtype)) return false;
+    for (const ValueId i : n.inputs) {
+        const GraphNode& x = body_.node(i);
+        const std::size_t rank = x.shape.size();
+        if (x.dtype != n.dtype || rank < 2) return false;
+        for (const std::int64_t extent : {x.shape[rank - 2], x.shape[rank - 1]})
+            if (extent < 2 || extent > static_cast<std::int64_t>(kernels::detail::small_edge)) return false;
+    }
+    return true;
 }
 
 WENGERT_INLINE bool RowsAtOnce::can_do(std::size_t result)
 {
+    constexpr std::size_t most = std::size_t{1}
+                                 << 22;  // elements of a value that is not streamed, of all rows
+    bool streams = true;
+    std::size_t largest = 0;
     if (!needed(result)) return false;
     for (std::size_t i = 0; i < p_.xs; ++i) of_[body_.inputs()[i]].rows = true;
     for (ValueId v = 0; v < body_.size(); ++v) {
@@ -98,9 +113,13 @@ WENGERT_INLINE bool RowsAtOnce::can_do(std::size_t result)
         if (!needed_[v] || n.kind != Graph::Kind::operation) continue;
         if (n.primitive->effects || n.primitive->random) return false;
         for (const ValueId i : n.inputs) of_[v].rows |= of_[i].rows;
-        if (of_[v].rows && !may_have_rows(n)) return false;
+        if (!of_[v].rows) continue;
+        if (!may_have_rows(n)) return false;
+        const Fn fn = function_of(body_, n);
+        streams = streams && fn != Fn::sum && fn != Fn::product && !n.primitive->part;
+        largest = std::max(largest, static_cast<std::size_t>(p_.steps) * element_count(n.shape));
     }
-    return true;
+    return streams || largest <= most;
 }
 
 WENGERT_INLINE GraphNode RowsAtOnce::with_rows(const GraphNode& n, const Shape& shape) const
@@ -219,25 +238,13 @@ WENGERT_INLINE ValueId RowsAtOnce::join(const GraphNode& n)
     return written(n, Fn::join, std::move(x), all.shape, &all);
 }
 
-WENGERT_INLINE ValueId RowsAtOnce::matrices(const GraphNode& n, const MatrixProduct::Factor& factor,
-                                            std::size_t rank)
-{
-    const ValueId operand = n.inputs[factor.operand];
-    Shape row = body_.node(operand).shape;
-    if (row.size() == 1) row = factor.column ? MatMul::as_columns(row) : MatMul::as_rows(row);
-    return reshaped(n, of_[operand].value, of_[operand].rows ? rows_of(row, rank) : row);
-}
-
 WENGERT_INLINE ValueId RowsAtOnce::product(const GraphNode& n)
 {
     const MatrixProduct p = product_of(n);
-    const std::size_t rank = p.batch + std::size_t{2};
-    const ValueId a = matrices(n, p.a, rank), b = matrices(n, p.b, rank);
+    const ValueId a = aligned(n, of_[n.inputs[p.a.operand]], n.shape.size()),
+                  b = aligned(n, of_[n.inputs[p.b.operand]], n.shape.size());
     const MatMul op{p.a.transposed, p.b.transposed, r_.node(a).shape, r_.node(b).shape};
-    Shape shape = rows_of(Shape(n.shape.data(), p.batch));
-    shape.push_back(op.a[op.a.size() - (op.ta ? 1 : 2)]);
-    shape.push_back(op.b[op.b.size() - (op.tb ? 2 : 1)]);
-    return reshaped(n, written(n, Fn::product, {a, b}, shape, &op), rows_of(n.shape));
+    return written(n, Fn::product, {a, b}, rows_of(n.shape), &op);
 }
 
 WENGERT_INLINE void RowsAtOnce::make_value(ValueId v)

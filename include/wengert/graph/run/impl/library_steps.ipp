@@ -27,7 +27,7 @@ WENGERT_INLINE void emit_fold(Emitter& e, ValueId v)
     }
     e.step([=, number = f.number, arity = node.inputs.size()](Run&) {
         division.run([&](std::size_t begin, std::size_t end, std::size_t) {
-            const void* now[2] = {};
+            const void* now[Primitive::max_elementwise] = {};
             for (std::size_t k = 0; k < arity; ++k)
                 now[k] = static_cast<const std::byte*>(in[k]) + begin * size;
             run(now, (end - begin) / line, n, inner, number, *out + begin / n * made);

@@ -1,27 +1,30 @@
-// Whole derivative matrices. While a graph is traced, their rows or columns are one loop (vmap), however many there are.
+// Whole derivative matrices, and Hessian-vector products.
 #pragma once
 
-#include "../../ops/shape.hpp"
-#include "../../transforms/hvp.hpp"
-#include "../../transforms/unit_tensors.hpp"
-#include "vmap.hpp"
+#include "../ops/shape.hpp"
+#include "grad.hpp"
+#include "jvp.hpp"
 
 namespace wengert {
 
 namespace detail {
 
-/// So many rows or columns are traced one after another: a loop would not be shorter.
-inline constexpr std::size_t few_rows = 4;
-
-/// f of each row of x, stacked: a function for each type, as the loop's code is long.
-template <class T, class D>
-Tensor<T, D> each_row(const std::function<Tensor<T, D>(const Tensor<T, D>&)>& f, const Tensor<T, D>& x,
-                      const Site& at)
+/// The k-th unit tensor of x's shape, on x's device.
+template <class T, class D> Tensor<T, D> unit(const Tensor<T, D>& x, std::size_t k)
 {
-    return vmap(f, {}, at)(x, at);
+    auto b = zeros_block(dtype_of<T>(), x.shape());
+    b->template as<T>()[k] = T(1);
+    return Tensor<T, D>(AnyTensor{placed(std::move(b), x.any().value->device()), {}});
 }
 
-/// Row by row: one pullback for each element of the result y.
+inline Shape joined(const Shape& a, const Shape& b)
+{
+    Shape s = a;
+    for (auto e : b) s.push_back(e);
+    return s;
+}
+
+/// Row by row: one pullback for each element of the result.
 template <class T, class Pullback, class D>
 Tensor<T, D> jacobian_by_rows(const Pullback& pullback, const Tensor<T, D>& y, const Shape& x, const Site& at)
 {
@@ -36,16 +39,13 @@ Tensor<T, D> jacobian_by_rows(const Pullback& pullback, const Tensor<T, D>& y, c
 template <class T, class F, class D>
 Tensor<T, D> jacobian_by_columns(F& f, const Tensor<T, D>& x, const Shape& y, const Site& at)
 {
-    const auto column = [&](const Tensor<T, D>& u) { return forward(f, x, u, "jacobian", at).second; };
-    const Shape shape = joined(y, x.shape());
-    const auto last = static_cast<std::int64_t>(y.size());
-    if (is_traced() && x.size() > few_rows)
-        return reshape(moveaxis(each_row<T, D>(column, units_of(x), at), 0, last, at), shape, at);
     std::vector<Tensor<T, D>> columns;
-    for (std::size_t k = 0; k < x.size(); ++k) columns.push_back(column(unit(x, k)));
+    for (std::size_t k = 0; k < x.size(); ++k)
+        columns.push_back(forward(f, x, unit(x, k), "jacobian", at).second);
+    const auto last = static_cast<std::int64_t>(y.size());
     if (columns.empty())
-        return Tensor<T, D>(AnyTensor{zeros_beside(*x.any().value, dtype_of<T>(), shape), {}});
-    return reshape(stack(columns, last, at), shape, at);
+        return Tensor<T, D>(AnyTensor{zeros_beside(*x.any().value, dtype_of<T>(), joined(y, x.shape())), {}});
+    return reshape(stack(columns, last, at), joined(y, x.shape()), at);
 }
 
 template <class F> class Jacobian : public Closure<Jacobian<F>> {
@@ -63,14 +63,9 @@ public:
         if constexpr (of_numbers<decltype(call_with(function_, x, at))>) {
             return ByTensors<Tensor<T, D>>::jacobian(function_, x, at);
         } else {
-            const Block* const effect = last_effect();
             const auto [y, pullback] = vjp_at(function_, at, x);
             if (x.size() < y.size()) return jacobian_by_columns(function_, x, y.shape(), at);
-            if (!is_traced() || y.size() <= few_rows || last_effect() != effect)
-                return jacobian_by_rows<T>(pullback, y, x.shape(), at);
-            // a pullback belongs to one call: in the loop f runs again, which is why it must have no effects
-            const auto row = [&](const Tensor<T, D>& u) { return vjp_at(function_, at, x).second(u, at); };
-            return reshape(each_row<T, D>(row, units_of(y), at), joined(y.shape(), x.shape()), at);
+            return jacobian_by_rows<T>(pullback, y, x.shape(), at);
         }
     }
     template <class X>
@@ -81,9 +76,20 @@ public:
     }
 
 private:
-    static const Block* last_effect() { return recorder() ? recorder()->effect.get() : nullptr; }
-
     mutable F function_;
+};
+
+template <class F> class Hvp : public Closure<Hvp<F>> {
+public:
+    Hvp(F f, const Site& made) : Closure<Hvp>(made), gradient_(std::move(f), made) {}
+    template <class... X> static constexpr bool accepts() { return sizeof...(X) == 2; }
+    template <class X, class V> auto at_line(const Site& at, const X& x, const V& v) const
+    {
+        return forward(gradient_, argument(x), argument(v), "hvp", at).second;
+    }
+
+private:
+    Grad<F, 0> gradient_;
 };
 
 }  // namespace detail
@@ -99,6 +105,13 @@ template <class F> auto jacobian(F f, Site at = {__builtin_FILE(), __builtin_LIN
 template <class F> auto hessian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return jacobian(grad(std::move(f), at), at);
+}
+
+/// hvp(f)(x, v): the Hessian of a scalar f times v, forward over reverse (Pearlmutter 1994). x may be any struct of tensors,
+/// or a tuple of several arguments.
+template <class F> auto hvp(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return detail::Hvp<F>(std::move(f), at);
 }
 
 }  // namespace wengert
