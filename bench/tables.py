@@ -60,10 +60,10 @@ def origin(results):
     return "; ".join(part for part in said if part) + ".\n\n"
 
 
-def by_variant(results):
+def by_variant(results, seconds="seconds"):
     found = {}
     for row in results["rows"]:
-        found.setdefault((row["workload"], row["variant"]), {})[row["system"]] = row["seconds"]
+        found.setdefault((row["workload"], row["variant"]), {})[row["system"]] = row[seconds]
     return found
 
 
@@ -89,8 +89,8 @@ def speed_view(results):
 
 
 def change_view(results):
-    """Seconds now over seconds before, of each row that both have."""
-    now = by_variant(json.loads((RESULTS / "speed.json").read_text()))
+    """Seconds now over seconds before. Both are of one run: a later table of speeds may be of another machine."""
+    now = by_variant(results, "now")
     systems, rows = list(SYSTEMS)[:3], []
     for key, then in by_variant(results).items():
         here = now.get(key, {})
@@ -240,7 +240,10 @@ def collect(folder, beside):
     before = folder / "before.json"
     if beside and before.exists():
         commit = output("git", "-C", str(beside), "rev-parse", "--short=12", "HEAD")
-        store("before", "The same run, each workload right after today's", commit=commit, rows=json.loads(before.read_text()))
+        seconds = by_variant({"rows": json.loads(speed.read_text())})
+        rows = [{**row, "now": seconds.get((row["workload"], row["variant"]), {}).get(row["system"])} for row in json.loads(before.read_text())]
+        today = output("git", "rev-parse", "--short=12", "HEAD")
+        store("before", f"Each workload right after that of commit {today} in one run", commit=commit, rows=rows)
     if speed.exists():
         store("speed", f"One run, all systems of a row in turn, medians, one thread, g++ {compiler} -O3 -march=native",
               rows=json.loads(speed.read_text()))
