@@ -1,6 +1,6 @@
 // wengert_solvers: linear algebra, filters and stiff equations beside the same by hand over LAPACK, milliseconds a call: by hand,
 // frozen (the better of tiles and native code), and their ratio. Least of several calls, in turn. Results are compared.
-// wengert_solvers FOLDER writes there of what solvers_xla.py computes the same, and the results.
+// With a folder it also writes inputs and results there, which solvers_xla.py reads.
 
 #include <algorithm>
 #include <array>
@@ -267,7 +267,7 @@ void times4(const double* a, const double* b, double* c)
             c[4 * i + j] = a[4 * i] * b[j] + a[4 * i + 1] * b[4 + j] + a[4 * i + 2] * b[8 + j] +
                            a[4 * i + 3] * b[12 + j];
 }
-/// Rz Ry Rx with a link's offset, of (cos, sin) of the angles. Their derivative is the same of (−sin, cos), without the offset.
+/// Rz Ry Rx and a link's offset, by the cosines and sines of the three angles.
 void joint(const double* c, const double* s, double one, double offset, double* a)
 {
     const double rows[] = {c[2] * c[1],
@@ -288,14 +288,13 @@ void joint(const double* c, const double* s, double one, double offset, double* 
                            one};
     std::copy(rows, rows + 16, a);
 }
-/// d joint / d angle k.
+/// Its derivative by angle k: cos becomes −sin and sin becomes cos there. A term without that angle has none.
 void joint_by(std::size_t k, const double* c, const double* s, double* a)
 {
     double dc[3], ds[3];
     std::copy(c, c + 3, dc), std::copy(s, s + 3, ds);
     dc[k] = -s[k], ds[k] = c[k];
     joint(dc, ds, 0, 0, a);
-    // terms without angle k have no derivative
     if (k == 0) a[0] = a[4] = a[8] = 0;
     if (k == 1)
         a[1] = c[2] * c[1] * s[0], a[2] = c[2] * c[1] * c[0], a[5] = s[2] * c[1] * s[0],

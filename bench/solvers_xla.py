@@ -5,22 +5,17 @@
 A line for each row, as wengert_solvers has it: what, milliseconds. The results are compared. It ends at once where JAX and
 diffrax are not installed (python3 -m pip install jax diffrax).
 """
-import os
 import sys
 import time
 
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-os.environ["JAX_PLATFORMS"] = "cpu"
-os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # XLA has a pool of threads all the same
-
 try:
+    import one_thread_jax  # noqa: F401, the first to import jax
     import diffrax
     import jax
     import jax.numpy as jnp
     import numpy as np
 except ImportError:
     sys.exit(0)
-jax.config.update("jax_enable_x64", True)
 
 
 def kept(name):

@@ -6,22 +6,16 @@ Asked on standard input, one line each; answers on standard output:
     run N                          runs it N times                            seconds
     results                        writes FOLDER/results as doubles           the number of elements of each result
 """
-import os
 import sys
 import time
 
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-os.environ["JAX_PLATFORMS"] = "cpu"
-os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # XLA has a pool of threads all the same
-
 try:
+    import one_thread_jax  # noqa: F401, the first to import jax
     import jax
     import jax.numpy as jnp
     import numpy as np
 except ImportError:
     sys.exit(1)
-jax.config.update("jax_enable_x64", True)
-jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 
 def read_inputs(folder):

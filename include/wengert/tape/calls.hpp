@@ -28,6 +28,13 @@ struct MatrixProduct {
     std::uint8_t cotangent = none;
     bool always = false;
     std::uint8_t batch = 0;  ///< leading axes of the batch, of the operand with the most
+
+    /// Nothing but a product of rows and columns: what `matmul` is.
+    bool is_plain() const noexcept
+    {
+        return !adds && !minus && factor == none && cotangent == none && !a.column && b.column && !a.vector &&
+               !b.vector;
+    }
 };
 
 /// Elements that are functions of a key, which is operand 0, and of their number, by the library's generator

@@ -76,8 +76,8 @@ Primitive make_part_primitive(AnyTensor (*add)(const AnyTensor&, const AnyTensor
 }  // namespace detail
 
 /// Records results that have been computed from `in` without a recording. `part` gives the descriptor of a result by its
-/// dtype. The section depends on its inputs and on the levels of what it captures. One that communicates is obliged to be swept. Results
-/// stay constants where nothing that records depends on the inputs, and where they are no numbers.
+/// dtype. The section depends on its inputs and on the levels of what it captures. One that communicates is obliged to be
+/// swept. Results stay constants where nothing that records depends on the inputs, and where they are no numbers.
 std::vector<AnyTensor> record_section(const std::vector<AnyTensor>& in, const std::vector<Ref<Block>>& out,
                                       std::shared_ptr<const SectionRule> rule,
                                       const Primitive& (*part)(DType), const Site& at,

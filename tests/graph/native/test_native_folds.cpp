@@ -367,39 +367,6 @@ TEMPLATE_TEST_CASE("a program's own folds run on every executor", "[native]", fl
 
 namespace {
 
-/// A map of three operands.
-struct Blend {
-    static constexpr std::string_view name = "blend";
-    static constexpr bool flat = true;
-    struct First : monoid::Add {
-        template <class V> static V element(const V& a, const V&, const V&, const FoldLine<V>&) { return a; }
-    };
-    using passes = Passes<First>;
-    using maps = void;
-    template <class V> static V each(const V& a, const V& b, const V& c, const FoldLine<V>& line)
-    {
-        return a * b + c - line.r[0];
-    }
-    std::size_t axis;
-    void describe(Fold& f) const { f.axis = axis; }
-};
-
-}  // namespace
-
-TEST_CASE("a program's own fold of three operands on threads", "[native]")
-{
-    const Tensor<double> a = numbers<double>({700, 300}, 1), b = cos(a), c = sin(a);
-    const auto f = [&](const Tensor<double>& t) { return apply<Blend, double>({1}, Site{}, t, b, c * 1.0); };
-    const Tensor<double> wanted = a * b + c - sum(a, {1}, true);
-    CHECK(allclose(f(a), wanted, 1e-12));
-    for (const Backend& backend : std::vector<Backend>{interpret, tile, native}) {
-        auto frozen = freeze(f, {.backend = backend, .threads = 2});
-        for (int i = 0; i < 3; ++i) CHECK(different_elements(*frozen(a).any().value, *f(a).any().value) == 0);
-    }
-}
-
-namespace {
-
 /// By the library's monoids: products, also of zeros, what is linear, and a map that reads the first of its line.
 struct OwnProduct {
     static constexpr std::string_view name = "prod";

@@ -1,4 +1,4 @@
-// Operations of many operands in native code: joined arrays, loops with many states, branches that read many values.
+// Operations of many operands: joined arrays, loops with many states, branches that read many values, folds of three operands.
 #include "catch.hpp"
 #include "same_bits.hpp"
 
@@ -23,6 +23,26 @@ template <class F> void check(const F& f, const D& x)
     same(wg::grad(loss));
     same(wg::jacobian(f));
 }
+
+/// A map of three operands.
+struct Blend {
+    static constexpr std::string_view name = "blend";
+    static constexpr bool flat = true;
+    struct First : wg::monoid::Add {
+        template <class V> static V element(const V& a, const V&, const V&, const wg::FoldLine<V>&)
+        {
+            return a;
+        }
+    };
+    using passes = wg::Passes<First>;
+    using maps = void;
+    template <class V> static V each(const V& a, const V& b, const V& c, const wg::FoldLine<V>& line)
+    {
+        return a * b + c - line.r[0];
+    }
+    std::size_t axis;
+    void describe(wg::Fold& f) const { f.axis = axis; }
+};
 
 }  // namespace
 
@@ -70,4 +90,16 @@ TEST_CASE("native: loops and branches that read many values", "[native]")
                 sum(t) > 0.0, [&] { return total(2.0); }, [&] { return total(-1.0); });
         },
         x);
+}
+
+TEST_CASE("a program's own fold of three operands on threads", "[native]")
+{
+    const D a = wg::normal<double>(wg::Key(3), {700, 300}), b = cos(a), c = sin(a);
+    const auto f = [&](const D& t) { return wg::apply<Blend, double>({1}, wg::Site{}, t, b, c * 1.0); };
+    const D wanted = a * b + c - sum(a, {1}, true);
+    CHECK(wg::allclose(f(a), wanted, 1e-12));
+    for (const wg::Backend& backend : std::vector<wg::Backend>{wg::interpret, wg::tile, wg::native}) {
+        auto frozen = wg::freeze(f, {.backend = backend, .threads = 2});
+        for (int i = 0; i < 3; ++i) CHECK(same_bits(frozen(a), f(a)));
+    }
 }

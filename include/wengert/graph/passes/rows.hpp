@@ -15,13 +15,14 @@ namespace detail {
 struct ValueOfRows {
     ValueId value = no_value;
     bool rows = false;  ///< axis 0 has the rows; otherwise it is the same for each
+    Fn fn = Fn::unknown;
 };
 
-/// Where the operands of an operation of many are in its result.
+/// How the operands of an operation of many lie in its result: one after another along an axis, or each at a position of an axis that
+/// it does not have itself (`own_axis`).
 struct JoinedParts {
     std::size_t axis = 0;
-    bool own_axis =
-        false;  ///< each at a position of the axis, which it does not have; else one after another along it
+    bool own_axis = false;
 
     bool are(const Shape& whole, const std::vector<Selection>& parts) const;
 };
@@ -41,7 +42,7 @@ public:
 
 private:
     bool needed(std::size_t result);
-    bool may_have_rows(const GraphNode& n) const;
+    bool may_have_rows(const GraphNode& n, Fn fn) const;
     bool is_small_product(const GraphNode& n) const;
     std::optional<JoinedParts> parts_of(const GraphNode& n) const;
     void make_value(ValueId v);

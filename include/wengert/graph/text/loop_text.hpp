@@ -37,8 +37,8 @@ inline bool is_literal(const Graph& g, const tiling::Layouts& layouts, ValueId v
 inline TypedProgram program_of(const Graph& g, const tiling::Layouts& layouts, ValueId v, bool plain = false)
 {
     const GraphNode& n = g.node(v);
-    if (!n.primitive || !n.primitive->describe)
-        return {};  // others may have more operands than the arrays have room for
+    // other operations may have more operands than the arrays have room for
+    if (!n.primitive || !n.primitive->describe) return {};
     DType types[Primitive::max_elementwise + 1] = {};
     double values[Primitive::max_elementwise + 1];
     const double* known[Primitive::max_elementwise + 1] = {};

@@ -14,8 +14,8 @@ WENGERT_INLINE void Tape::pack(Node& n)
     PackedValues p{now, std::vector<PackedValues::Value>(n.input_count + 1U)};
     bool any = false;
     const NoGrad nothing_recorded;
-    const Restore<bool> rule(in_rule,
-                             true);  // a checkpoint compares what the function does, not what hooks do
+    // a checkpoint that runs again compares what the function does, not what hooks do
+    const Restore<bool> rule(in_rule, true);
     for (std::size_t i = 0; i <= n.input_count; ++i) {
         if (!n.saved()[i]) continue;
         auto& v = p.values[i];

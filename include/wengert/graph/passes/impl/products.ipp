@@ -31,8 +31,7 @@ WENGERT_INLINE bool is_matmul(const Rewrite& r, const GraphNode& n, const Matrix
 {
     const bool numbers = n.dtype != DType::boolean && r.node(n.inputs[p.a.operand]).dtype == n.dtype &&
                          r.node(n.inputs[p.b.operand]).dtype == n.dtype;
-    return numbers && !p.adds && p.factor == MatrixProduct::none && !p.a.column && p.b.column &&
-           !p.a.vector && !p.b.vector;
+    return numbers && p.is_plain();
 }
 
 WENGERT_INLINE MatMul matmul_of(const Rewrite& r, const GraphNode& n, const MatrixProduct& p)

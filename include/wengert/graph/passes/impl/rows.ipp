@@ -28,10 +28,10 @@ WENGERT_INLINE bool RowsAtOnce::needed(std::size_t result)
     return true;
 }
 
-WENGERT_INLINE bool RowsAtOnce::may_have_rows(const GraphNode& n) const
+WENGERT_INLINE bool RowsAtOnce::may_have_rows(const GraphNode& n, Fn fn) const
 {
     if (n.primitive->elementwise) return true;
-    switch (function_of(body_, n)) {
+    switch (fn) {
     case Fn::reshape:
     case Fn::unit_axes:
     case Fn::transpose:
@@ -85,11 +85,7 @@ WENGERT_INLINE std::optional<JoinedParts> RowsAtOnce::parts_of(const GraphNode& 
 /// Up to 16 in every direction a product has one order of its sums, however its operands lie. Products with vectors have not.
 WENGERT_INLINE bool RowsAtOnce::is_small_product(const GraphNode& n) const
 {
-    const MatrixProduct p = product_of(n);
-    const bool plain = n.inputs.size() == 2 && !p.adds && !p.minus && p.factor == MatrixProduct::none &&
-                       p.cotangent == MatrixProduct::none && !p.a.column && p.b.column && !p.a.vector &&
-                       !p.b.vector;
-    if (!plain || !differentiable(n.dtype)) return false;
+    if (!product_of(n).is_plain() || !differentiable(n.dtype)) return false;
     for (const ValueId i : n.inputs) {
         const GraphNode& x = body_.node(i);
         const std::size_t rank = x.shape.size();
@@ -102,8 +98,8 @@ WENGERT_INLINE bool RowsAtOnce::is_small_product(const GraphNode& n) const
 
 WENGERT_INLINE bool RowsAtOnce::can_do(std::size_t result)
 {
-    constexpr std::size_t most = std::size_t{1}
-                                 << 22;  // elements of a value that is not streamed, of all rows
+    // Elementwise operations and moves are fused: other values lie in memory, with all their rows.
+    constexpr std::size_t most = std::size_t{1} << 22;
     bool streams = true;
     std::size_t largest = 0;
     if (!needed(result)) return false;
@@ -114,8 +110,8 @@ WENGERT_INLINE bool RowsAtOnce::can_do(std::size_t result)
         if (n.primitive->effects || n.primitive->random) return false;
         for (const ValueId i : n.inputs) of_[v].rows |= of_[i].rows;
         if (!of_[v].rows) continue;
-        if (!may_have_rows(n)) return false;
-        const Fn fn = function_of(body_, n);
+        const Fn fn = of_[v].fn = function_of(body_, n);
+        if (!may_have_rows(n, fn)) return false;
         streams = streams && fn != Fn::sum && fn != Fn::product && !n.primitive->part;
         largest = std::max(largest, static_cast<std::size_t>(p_.steps) * element_count(n.shape));
     }
@@ -257,12 +253,11 @@ WENGERT_INLINE void RowsAtOnce::make_value(ValueId v)
         for (ValueId& i : same.inputs) i = of_[i].value;
         of_[v].value = r_.add_inner(std::move(same));
     } else {
-        const Fn fn = n.primitive->elementwise ? Fn::unknown : function_of(body_, n);
-        of_[v].value = n.primitive->elementwise ? elementwise(n)
-                       : fn == Fn::sum          ? sum(n)
-                       : fn == Fn::product      ? product(n)
-                       : n.primitive->part      ? join(n)
-                                                : move(n);
+        of_[v].value = n.primitive->elementwise   ? elementwise(n)
+                       : of_[v].fn == Fn::sum     ? sum(n)
+                       : of_[v].fn == Fn::product ? product(n)
+                       : n.primitive->part        ? join(n)
+                                                  : move(n);
     }
 }
 
