@@ -13,11 +13,13 @@ struct TracedBody {
     bool flag = false;  ///< it has guards
     bool effects = false;
     Site guard;
+    bool varies = false;  ///< another trace of it may differ: see Recorder::by_value
 };
 
 /// Traces a body. Null if its guards cannot be hoisted, if a value of its own escapes, or if it throws where the program would not
 /// run it. On the values at hand it may fail; then the path is taken by value. `real`: the example is one that occurs. `may_guard`:
-/// guards may become an output.
+/// guards may become an output. A body is traced twice. Throws TapeError where the second trace differs: it would have gone unnoticed
+/// that the body changes a number, a key or a file that it depends on.
 std::optional<TracedBody> trace_body(Recorder& outer, const std::vector<AnyTensor>& examples, bool real,
                                      bool may_guard, const BodyFunction& f, const Site& at);
 

@@ -148,6 +148,7 @@ protected:
         if (!path && !core.may_trace(entry)) return run_eagerly(run, at, x...);
         if (path) ++core.stats.checks;
         FrozenTrace t;
+        t.first = !path && core.options.check;
         std::optional<TracedInputs> live;
         Tape& tape = Tape::current();
         const std::size_t obliged = tape.obliged.size();
@@ -215,7 +216,7 @@ protected:
              const Site& at, const X&... x) const
     {
         std::tuple<X...> copy(tree::detail::copied(x)...);
-        live.emplace(a.inputs, core_->live, at);
+        live.emplace(a.inputs, core_->live, t.first, at);
         TreeWriter writer{&live->recorder(), live->all().data()};
         visit_arguments(writer, copy);
         Y y = run(function_.get(), at, copy);

@@ -11,8 +11,9 @@ namespace wengert::detail {
 /// constants, as the recorded section has their derivative. Live tensors keep what f assigned to them when the call has ended.
 class TracedInputs {
 public:
-    /// Records what the thread does from here on.
-    TracedInputs(const std::vector<Ref<Block>>& inputs, const std::vector<AnyTensor*>& live, const Site& at);
+    /// Records what the thread does from here on. `bodies_twice`: see Trace.
+    TracedInputs(const std::vector<Ref<Block>>& inputs, const std::vector<AnyTensor*>& live,
+                 bool bodies_twice, const Site& at);
     TracedInputs(const TracedInputs&) = delete;
     TracedInputs& operator=(const TracedInputs&) = delete;
     ~TracedInputs();

@@ -71,6 +71,8 @@ public:
     const std::unordered_map<std::uint64_t, Ref<Block>>& keys() const noexcept { return keys_; }
     const std::vector<Ref<Block>>& aliases() const noexcept { return aliases_; }
 
+    bool bodies_twice = true;  ///< traces bodies of loops a second time, and compares
+
 protected:
     explicit Trace(const Table& table);
 

@@ -9,6 +9,7 @@
 #include "../../ir/trace.hpp"
 #include "../../loops/body_rules.hpp"
 #include "../../loops/speculation.hpp"
+#include "../../loops/trace_difference.hpp"
 #include "../control_trace.hpp"
 
 namespace wengert::detail {
@@ -66,7 +67,8 @@ inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examp
     const BodyGuards guards(trace, in.size());
     if (!guards.possible || (guards.holds && !may_guard)) return {};
     for (const AnyTensor& t : *out) trace.output(t, at);
-    TracedBody made{{}, trace.captured(), guards.holds.has_value(), has_effects(trace.graph()), guards.at};
+    TracedBody made{{},        trace.captured(), guards.holds.has_value(), has_effects(trace.graph()),
+                    guards.at, trace.varies()};
     if (guards.holds) trace.output(guards.holds->any(), at);
     trace.stop();
     for (const auto& [block, what, where] : guards.outside) recorder()->read(*block, what, where);
@@ -75,9 +77,8 @@ inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examp
     return made;
 }
 
-WENGERT_INLINE std::optional<TracedBody> trace_body(Recorder& outer, const std::vector<AnyTensor>& examples,
-                                                    bool real, bool may_guard, const BodyFunction& f,
-                                                    const Site& at)
+inline std::optional<TracedBody> trace_once(Recorder& outer, const std::vector<AnyTensor>& examples,
+                                            bool real, bool may_guard, const BodyFunction& f, const Site& at)
 {
     try {
         return traced_body(examples, real, may_guard, f, at);
@@ -90,6 +91,38 @@ WENGERT_INLINE std::optional<TracedBody> trace_body(Recorder& outer, const std::
         outer.by_value();
         return {};
     }
+}
+
+/// Why a body is none, as its second trace is another one: "" where it is the same.
+inline std::string body_difference(const TracedBody& then, const TracedBody& now)
+{
+    if (std::string found = trace_difference(then.graph, now.graph); !found.empty()) return found;
+    const auto same = [](const AnyTensor& a, const AnyTensor& b) {
+        return a.value.get() == b.value.get() && a.node.get() == b.node.get();
+    };
+    if (std::equal(then.captured.begin(), then.captured.end(), now.captured.begin(), now.captured.end(),
+                   same))
+        return {};
+    return "the function read other tensors from outside than when it was traced";
+}
+
+WENGERT_INLINE std::optional<TracedBody> trace_body(Recorder& outer, const std::vector<AnyTensor>& examples,
+                                                    bool real, bool may_guard, const BodyFunction& f,
+                                                    const Site& at)
+{
+    std::optional<TracedBody> body = trace_once(outer, examples, real, may_guard, f, at);
+    const bool inside_another = body_depth() > 0;  // which is traced again with all that is in it
+    if (!body || body->varies || inside_another || !static_cast<const Trace&>(outer).bodies_twice)
+        return body;
+    const std::optional<TracedBody> again = trace_once(outer, examples, real, may_guard, f, at);
+    const std::string difference = again ? body_difference(*body, *again) : "it decided otherwise";
+    if (difference.empty()) return again;
+    fail<TapeError>("freeze",
+                    "the body of a loop, or a branch, changes what it depends on. Traced a second time, " +
+                        difference +
+                        ". Every step of a loop does what the trace does; make what changes a part of the "
+                        "state, or use {.check = false} if this is meant",
+                    at);
 }
 
 WENGERT_INLINE std::optional<std::vector<AnyTensor>> record_loop(std::shared_ptr<LoopParameters> p,

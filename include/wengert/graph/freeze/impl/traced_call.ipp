@@ -10,9 +10,11 @@
 namespace wengert::detail {
 
 WENGERT_INLINE TracedInputs::TracedInputs(const std::vector<Ref<Block>>& inputs,
-                                          const std::vector<AnyTensor*>& live, const Site& at)
+                                          const std::vector<AnyTensor*>& live, bool bodies_twice,
+                                          const Site& at)
     : trace_(std::make_shared<Trace>()), live_(live)
 {
+    trace_->bodies_twice = bodies_twice;
     for (const Ref<Block>& b : inputs) all_.push_back(traced_input(*trace_, b, at));
     for (const AnyTensor* t : live_) before_.push_back(*t);
     for (std::size_t i = 0; i < live_.size(); ++i) {

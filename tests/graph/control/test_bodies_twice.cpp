@@ -1,0 +1,163 @@
+// A body of a loop in a frozen function that changes plain C++ data it depends on: refused in the first call, where eager code and the
+// loop would give different numbers.
+#include "catch.hpp"
+
+#include <wengert/control.hpp>
+#include <wengert/wengert.hpp>
+
+#include <functional>
+#include <random>
+
+namespace wg = wengert;
+using D = wg::Tensor<double>;
+
+namespace {
+
+std::string refusal(const std::function<D(const D&)>& f, wg::FreezeOptions options = {})
+{
+    auto frozen = wg::freeze(f, options);
+    try {
+        static_cast<void>(frozen(D{0.5, -0.3}));
+    } catch (const wg::TapeError& e) {
+        return e.what();
+    }
+    return {};
+}
+void check_refused(const std::function<D(const D&)>& f)
+{
+    const std::string text = refusal(f);
+    CAPTURE(text);
+    CHECK(text.find("make what changes a part of the state") != std::string::npos);
+    CHECK(text.find("test_bodies_twice.cpp:") != std::string::npos);
+}
+
+/// `step` as the body of each kind of loop and branch.
+void check_everywhere(const std::function<D(const D&)>& step)
+{
+    check_refused([=](const D& x) {
+        return wg::scan([&](const D& s) { return std::pair(step(s), std::tuple<>()); }, x, 3).first;
+    });
+    check_refused([=](const D& x) { return wg::vmap([&](const D& s) { return step(s); })(x); });
+    check_refused([=](const D& x) {
+        return wg::while_loop([](const D& s) { return sum(square(s)) < 9.0; },
+                              [&](const D& s) { return 2.0 * s + 0.0 * step(s); }, x);
+    });
+    check_refused([=](const D& x) {
+        return wg::while_loop([&](const D& s) { return sum(square(step(s))) < 1e-9; },
+                              [](const D& s) { return 2.0 * s; }, x);
+    });
+    for (const bool first : {false, true})
+        check_refused([=](const D& x) {
+            const auto other = [](const D& s) { return s * 3.0; };
+            const auto mine = [&](const D& s) { return step(s); };
+            return first ? wg::cond(x(0) > 0.0, mine, other, x) : wg::cond(x(0) > 0.0, other, mine, x);
+        });
+    check_refused([=](const D& x) {  // inside another one
+        const auto row = [&](const D& t) {
+            return wg::scan([&](const D& s) { return std::pair(step(s), std::tuple<>()); }, t, 2).first;
+        };
+        return wg::scan([&](const D& s) { return std::pair(row(s), std::tuple<>()); }, x, 2).first;
+    });
+    check_refused(wg::grad([=](const D& x) {
+        return wg::sum(wg::scan([&](const D& s) { return std::pair(step(s), std::tuple<>()); }, x, 3).first);
+    }));
+}
+
+}  // namespace
+
+TEST_CASE("bodies: plain C++ data that change from step to step are refused at once", "[control]")
+{
+    check_everywhere([n = 0](const D& s) mutable { return s * static_cast<double>(++n); });
+    check_everywhere([n = 0](const D& s) mutable { return ++n % 2 ? sin(s) : cos(s); });
+    check_everywhere([n = 0](const D& s) mutable {
+        D y = s;
+        for (int i = 0; i <= n; ++i) y = sin(y);
+        ++n;
+        return y;
+    });
+    check_everywhere([engine = std::mt19937(1)](const D& s) mutable {
+        return s + std::uniform_real_distribution<>()(engine);
+    });
+    check_everywhere([key = wg::Key(3)](const D& s) mutable {
+        const D y = s + sum(wg::normal<double>(key, {2}));
+        key = fold_in(key, 1);
+        return y;
+    });
+}
+
+TEST_CASE("bodies: a key of the call, or a tensor from outside, that changes is refused, too", "[control]")
+{
+    const auto of_key = [](const D& x, wg::Key key) {
+        const auto step = [&](const D& s) {
+            const D y = s + wg::normal<double>(key, {2});
+            key = fold_in(key, 1);
+            return std::pair(y, std::tuple<>());
+        };
+        return wg::scan(step, x, 3).first;
+    };
+    CHECK_THROWS_AS(wg::freeze(of_key)(D{0.5, -0.3}, wg::Key(4)), wg::TapeError);
+    check_refused([](const D& x) {
+        const std::vector<D> tables{sin(x), cos(x), exp(x)};
+        std::size_t i = 0;
+        const auto step = [&](const D& s) { return std::pair(s * tables[i++ % 3], std::tuple<>()); };
+        return wg::scan(step, x, 3).first;
+    });
+}
+
+TEST_CASE("bodies: what has no part in the result may change", "[control]")
+{
+    int steps = 0;
+    std::vector<double> seen;
+    const auto f = [&](const D& x) {
+        const auto step = [&](const D& s) {
+            seen.push_back(static_cast<double>(++steps));
+            return std::pair(tanh(s) * 1.5, std::tuple<>());
+        };
+        return wg::scan(step, x, 4).first;
+    };
+    const D x{0.5, -0.3}, wanted = f(x);
+    const auto frozen = wg::freeze(f);
+    for (int i = 0; i < 4; ++i) CHECK(wg::allclose(frozen(x), wanted, 0.0));
+    CHECK(frozen.stats().eager_calls == 0);
+    // branches on values, in plain C++, are decided alike
+    check_refused([n = 0](const D& s) mutable {
+        return wg::scan(
+                   [&](const D& t) { return std::pair(t * (++n + (t(0) > 0.0 ? 1 : 2)), std::tuple<>()); }, s,
+                   2)
+            .first;
+    });
+    const auto decided = [](const D& s) {
+        return wg::scan([](const D& t) { return std::pair(t(0) > 0.0 ? t * 0.5 : t * 2.0, std::tuple<>()); },
+                        s, 3)
+            .first;
+    };
+    CHECK(wg::allclose(wg::freeze(decided)(x), decided(x), 0.0));
+}
+
+TEST_CASE("bodies: the first call is traced as often, however deep loops are nested", "[control]")
+{
+    int inner = 0;
+    const std::function<D(const D&, int)> nested = [&](const D& x, int depth) -> D {
+        if (depth == 0) return ++inner, sin(x);
+        return wg::scan([&](const D& s) { return std::pair(nested(s, depth - 1), std::tuple<>()); }, x, 2)
+            .first;
+    };
+    const auto frozen = wg::freeze([&](const D& x) { return nested(x, 6); });
+    const D x{0.5, -0.3}, y = frozen(x);
+    CHECK(inner == 2);
+    D wanted = x;
+    for (int i = 0; i < 64; ++i) wanted = sin(wanted);
+    CHECK(wg::allclose(y, wanted, 0.0));
+}
+
+TEST_CASE("bodies: {.check = false} takes a body as its trace is", "[control]")
+{
+    const auto counting = [n = 0](const D& x) mutable {
+        const auto step = [&](const D& s) { return std::pair(s + static_cast<double>(++n), std::tuple<>()); };
+        return wg::scan(step, x, 3).first;
+    };
+    CHECK(refusal(counting, {.check = false}).empty());
+    const auto frozen = wg::freeze(counting, {.check = false});
+    CHECK(wg::allclose(frozen(D{0.0}), D{3.0}, 0.0));
+    CHECK(wg::allclose(frozen(D{0.0}), D{3.0}, 0.0));
+}
