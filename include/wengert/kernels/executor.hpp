@@ -109,20 +109,30 @@ public:
             }
         const std::size_t outer = loop_.rank() - 2;
         const std::int64_t count = loop_.extent(outer);
-        std::int64_t step[max_operands];
+        std::int64_t step[max_operands] = {};
         for (std::size_t k = 0; k < n_; ++k)
             step[k] = op_[k].strides[outer] * static_cast<std::int64_t>(op_[k].size);
         for (std::int64_t r = 0; r < rows; r += count) {
-            const void* in[max_operands] = {};
-            std::byte* out = at_[0];
-            for (std::size_t k = 1; k < n_; ++k) in[k - 1] = at_[k];
-            for (std::int64_t i = 0; i < count; ++i) {
-                kernel_(inner, in, out);
-                out += step[0];
-                for (std::size_t k = 1; k < n_; ++k)
-                    in[k - 1] = static_cast<const std::byte*>(in[k - 1]) + step[k];
+            switch (n_) {
+            case 2: run_plane<1>(inner, count, step); break;
+            case 3: run_plane<2>(inner, count, step); break;
+            default: run_plane<max_operands - 1>(inner, count, step);
             }
             next_row(outer);
+        }
+    }
+    /// So many rows of a plane. The operands' count is known, as a loop over them takes longer than a short row.
+    template <std::size_t inputs>
+    void run_plane(std::size_t inner, std::int64_t rows, const std::int64_t* step)
+    {
+        const void* in[inputs];
+        for (std::size_t k = 0; k < inputs; ++k) in[k] = at_[k + 1];
+        std::byte* out = at_[0];
+        for (std::int64_t i = 0; i < rows; ++i) {
+            kernel_(inner, in, out);
+            out += step[0];
+            for (std::size_t k = 0; k < inputs; ++k)
+                in[k] = static_cast<const std::byte*>(in[k]) + step[k + 1];
         }
     }
 
