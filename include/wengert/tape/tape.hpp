@@ -164,7 +164,9 @@ public:
     /// Does it depend on any of these?
     bool depends(const Node& n, std::uint64_t levels) const noexcept
     {
-        for (std::uint64_t rest = n.mask & levels; rest; rest &= rest - 1)
+        std::uint64_t rest = n.mask & levels;
+        if (rest & 1) return true;  // level 0 never ends
+        for (; rest; rest &= rest - 1)
             if (is_of(n, static_cast<std::size_t>(std::countr_zero(rest)))) return true;
         return false;
     }

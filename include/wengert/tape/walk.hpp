@@ -147,7 +147,7 @@ public:
         attached;  ///< what a rule keeps for the time of the sweep: the adjoints of scalar code
 
 private:
-    void announce(Node& n)
+    [[gnu::always_inline]] void announce(Node& n)
     {
         if (n.leaf() && n.level == level_) {
             leaves_.push_back(Ref<Node>(&n));

@@ -22,8 +22,9 @@ struct Stencil {
 class Stencils {
 public:
     static constexpr std::size_t most_nodes = 64, most_cells = 125, most_statements = 3000;
-    /// Operations that are computed again, where several places read what they make.
-    static constexpr std::size_t most_again = 64;
+    /// Operations that are computed again, where several places read what they make; and those of a value that is gathered from
+    /// several places itself: two steps of a stencil in one pass compute the first of them once for each place.
+    static constexpr std::size_t most_again = 64, most_gathered_again = 24;
     /// Elements of the last axis, from which on its boxes are worth a loop.
     static constexpr std::int64_t shortest_row = 3;
 
@@ -76,12 +77,15 @@ private:
     {
         const std::size_t n = g_.size();
         cost_.assign(n, 1), steps_.assign(n, 0), long_.assign(n, false), moved_.assign(n, false);
-        forbidden_.assign(n, false);
+        forbidden_.assign(n, false), gathered_.assign(n, false);
         for (ValueId v = 0; v < n; ++v) {
             std::size_t most = 0, all = 0;
             bool moves = false;
+            gathered_[v] = reads_[v] && !is_view(v);
             for (ValueId i : node(v).inputs) {
-                const std::size_t cost = moved_[i] && uses_[i].size() > 1 ? 1 : cost_[i];  // likely made
+                const bool likely_made = moved_[i] && uses_[i].size() > 1;
+                const std::size_t cost = likely_made ? 1 : cost_[i];
+                gathered_[v] = gathered_[v] || (gathered_[i] && !likely_made);
                 most = std::max(most, cost), all = std::min<std::size_t>(all + cost, 1000);
                 moves = moves || (moved_[i] && (reads_[v] || node(i).shape == node(v).shape));
             }
@@ -131,7 +135,8 @@ private:
                     along = std::max(along, times[u]);
             }
             times[v] = std::max<std::size_t>(along + moving, 1);
-            inner_[v] = inside && (times[v] - 1) * cost_[v] <= most_again && (!long_[v] || times[v] == 1);
+            const std::size_t again = gathered_[v] ? most_gathered_again : most_again;
+            inner_[v] = inside && (times[v] - 1) * cost_[v] <= again && (!long_[v] || times[v] == 1);
             if (inner_[v]) continue;
             times[v] = 1;
             result_[v] = !is_view(v) && moved_[v] && !node(v).shape.empty();
@@ -216,7 +221,7 @@ private:
     std::vector<std::optional<BoxReads>> reads_;
     std::vector<std::vector<ValueId>> uses_;
     std::vector<std::size_t> cost_, steps_;
-    std::vector<bool> needed_, long_, moved_, forbidden_, inner_, result_;
+    std::vector<bool> needed_, long_, moved_, gathered_, forbidden_, inner_, result_;
     std::vector<std::uint32_t> rank_, of_, parent_;  ///< of_: the stencil of a value, as a disjoint set
     std::vector<std::size_t> size_;
     std::vector<ValueId> first_;

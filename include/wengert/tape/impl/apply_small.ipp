@@ -10,8 +10,10 @@ namespace wengert::detail {
 inline unsigned unread(const Primitive& p, const AnyTensor* const* in, unsigned temporaries, unsigned saves)
 {
     unsigned free = temporaries & ~saves;
-    for (std::size_t i = 0; free && i < p.arity; ++i)
-        for (std::size_t k = 0; (saves >> i & 1) && k < p.arity; ++k)
+    const unsigned read = saves & ((1U << p.arity) - 1);
+    if (!free || !read) return free;
+    for (std::size_t i = 0; i < p.arity; ++i)
+        for (std::size_t k = 0; (read >> i & 1) && k < p.arity; ++k)
             if (in[k]->value.get() == in[i]->value.get()) free &= ~(1U << k);
     return free;
 }

@@ -55,16 +55,6 @@ WENGERT_INLINE Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTens
     return node;
 }
 
-WENGERT_INLINE std::uint8_t needed(const Tape& tape, const Primitive& p, const AnyTensor* const* in,
-                                   std::uint64_t mask)
-{
-    unsigned uses = 0;
-    for (std::size_t i = 0; i < p.arity; ++i)
-        if (const Node* source = in[i]->node.get(); source && tape.depends(*source, mask))
-            uses |= p.pull[i].uses;
-    return static_cast<std::uint8_t>(uses);
-}
-
 /// The tangents of a result at every forward level of `mask`.
 inline void push_tangents(Tape& tape, const Primitive& p, const void* op, const AnyTensor* const* in,
                           std::size_t n, AnyTensor& out, std::uint64_t mask)

@@ -80,14 +80,24 @@ inline void structural_vjp_input(const SavedValues& v, std::size_t i, const Stru
     fail<TapeError>(n.primitive->name, "the rule reads " + which + ", which it does not list in saves", n.at);
 }
 
+template <std::size_t most>
+void pull_inputs(const Node& n, const AnyTensor& g, const StructuralPull* pulls, Cotangents& out)
+{
+    AnyTensor x[most];
+    for (std::size_t i = 0; i < n.input_count; ++i) x[i] = saved_input(n, i);
+    const AnyTensor y = saved_output(n);
+    for (std::size_t i = 0; i < n.input_count; ++i) structural_vjp_input({n, g, x, y}, i, pulls[i], out);
+}
+
 WENGERT_INLINE void structural_vjp_by(const Node& n, const AnyTensor& g, const StructuralPull* pulls,
                                       Cotangents& out)
 {
     try {
-        AnyTensor x[Primitive::max_elementwise];
-        for (std::size_t i = 0; i < n.input_count; ++i) x[i] = saved_input(n, i);
-        const AnyTensor y = saved_output(n);
-        for (std::size_t i = 0; i < n.input_count; ++i) structural_vjp_input({n, g, x, y}, i, pulls[i], out);
+        switch (n.input_count) {  // room for no more than there is: clearing it shows in small operations
+        case 1: return pull_inputs<1>(n, g, pulls, out);
+        case 2: return pull_inputs<2>(n, g, pulls, out);
+        default: return pull_inputs<Primitive::max_elementwise>(n, g, pulls, out);
+        }
     } catch (const EmptyTensor& e) {
         refuse_unsaved(n, e);
     }
