@@ -28,14 +28,22 @@ struct StructuralPull {
 WENGERT_INLINE void structural_vjp_by(const Node& n, const AnyTensor& g, const StructuralPull* pulls,
                                       Cotangents& out);
 
+/// x as a tensor of T, for a rule that keeps no reference to it. A copy would count block and node up and down for each rule and
+/// each value; a Tensor is an AnyTensor and nothing else.
+template <class T> const Tensor<T>& borrowed(const AnyTensor& x) noexcept
+{
+    static_assert(sizeof(Tensor<T>) == sizeof(AnyTensor) && std::is_standard_layout_v<Tensor<T>>);
+    return reinterpret_cast<const Tensor<T>&>(x);
+}
+
 /// Rules on tensors are marked cold, as what takes its time are the operations that they call: short code is enough.
 template <class Op, std::size_t i, class Out, class... In> struct StructuralPullOf {
     template <std::size_t... k>
     [[gnu::cold]] static AnyTensor pull(const Node& n, const AnyTensor& g, const AnyTensor* x,
                                         const AnyTensor& y)
     {
-        return pull_of<Op, i, Out, In...>(*static_cast<const Op*>(n.op), n, Tensor<Out>(g), Tensor<Out>(y),
-                                          Tensor<In>(x[k])...)
+        return pull_of<Op, i, Out, In...>(*static_cast<const Op*>(n.op), n, borrowed<Out>(g),
+                                          borrowed<Out>(y), borrowed<In>(x[k])...)
             .any();
     }
     template <std::size_t... k>
@@ -46,7 +54,7 @@ template <class Op, std::size_t i, class Out, class... In> struct StructuralPull
             op.accumulate(wrt<i>{}, into, *g.value);
             return true;
         } else {
-            return op.accumulate(wrt<i>{}, into, Tensor<Out>(g), Tensor<In>(x[k])..., Tensor<Out>(y));
+            return op.accumulate(wrt<i>{}, into, borrowed<Out>(g), borrowed<In>(x[k])..., borrowed<Out>(y));
         }
     }
 };

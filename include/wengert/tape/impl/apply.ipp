@@ -170,23 +170,43 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
     return out;
 }
 
+namespace detail {
+
+/// The result of a structural operation, wherever its operands lie.
+inline Ref<Block> compute_anywhere(const Primitive& p, const void* op, const Ref<Block>* blocks,
+                                   std::size_t n, const Site& at)
+{
+    try {
+        return elsewhere(blocks, n) ? structural_elsewhere(p, op, blocks, n, at)
+                                    : p.compute(op, blocks, n, at);
+    } catch (const MemoryError& e) {
+        refuse_memory(p.name, e, at);
+    }
+}
+/// The same for no more operands than that: clearing room for more shows in small operations.
+template <std::size_t most>
+Ref<Block> compute_of(const Primitive& p, const void* op, const AnyTensor* const* in, std::size_t n,
+                      const Site& at)
+{
+    Ref<Block> blocks[most];
+    for (std::size_t i = 0; i < n; ++i) blocks[i] = in[i]->value;
+    return compute_anywhere(p, op, blocks, n, at);
+}
+
+}  // namespace detail
+
 WENGERT_INLINE AnyTensor apply_structural(const Primitive& p, const void* op, const AnyTensor* const* in,
                                           std::size_t n, const Site& at)
 {
-    Ref<Block> blocks[Primitive::max_elementwise];
-    for (std::size_t i = 0; i < n; ++i) {
-        blocks[i] = in[i]->value;
-        if (!blocks[i]) [[unlikely]]
+    for (std::size_t i = 0; i < n; ++i)
+        if (!in[i]->value) [[unlikely]]
             detail::refuse_empty(p.name, *in[i], at);
+    switch (n) {
+    case 1: return record(p, in, n, detail::compute_anywhere(p, op, &in[0]->value, 1, at), op, at);
+    case 2: return record(p, in, n, detail::compute_of<2>(p, op, in, n, at), op, at);
+    default:
+        return record(p, in, n, detail::compute_of<Primitive::max_elementwise>(p, op, in, n, at), op, at);
     }
-    Ref<Block> y;
-    try {
-        y = detail::elsewhere(blocks, n) ? detail::structural_elsewhere(p, op, blocks, n, at)
-                                         : p.compute(op, blocks, n, at);
-    } catch (const MemoryError& e) {
-        detail::refuse_memory(p.name, e, at);
-    }
-    return record(p, in, n, std::move(y), op, at);
 }
 
 WENGERT_INLINE AnyTensor apply_any(const Primitive& p, const void* op, const AnyTensor* in, std::size_t n,
