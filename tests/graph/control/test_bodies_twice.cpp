@@ -150,6 +150,27 @@ TEST_CASE("bodies: the first call is traced as often, however deep loops are nes
     CHECK(wg::allclose(y, wanted, 0.0));
 }
 
+TEST_CASE("bodies: one that calls the host is not compared", "[control]")
+{
+    std::vector<double> seen;
+    const auto told = [&](const D& x) {
+        const auto step = [&](const D& s) {
+            wg::host_callback([&](const D& v) { seen.push_back(v(0).item()); }, s);
+            return std::pair(2.0 * s, std::tuple<>());
+        };
+        const auto steps = [&](const D& s) { return std::pair(wg::scan(step, s, 2).first, std::tuple<>()); };
+        const auto half = [](const D& s) { return s * 0.5; };
+        const auto minus = [](const D& s) { return -s; };
+        return wg::scan(steps, wg::cond(x(0) > 0.0, half, minus, x), 2).first;
+    };
+    const auto frozen = wg::freeze(told);
+    for (int i = 0; i < 3; ++i) {
+        seen.clear();
+        CHECK(wg::allclose(frozen(D{2.0}), D{16.0}, 0.0));
+        CHECK(seen == std::vector<double>{1.0, 2.0, 4.0, 8.0});
+    }
+}
+
 TEST_CASE("bodies: {.check = false} takes a body as its trace is", "[control]")
 {
     const auto counting = [n = 0](const D& x) mutable {

@@ -179,6 +179,8 @@ public:
     void consume(ScalarSpan& s) noexcept;
     /// Called where the span's node ends.
     void forget(ScalarSpan& s) noexcept;
+    /// The same, and the span's memory serves a later one: a gradient of few operations has a span of its own.
+    void put_away(ScalarSpan& s) noexcept;
 
     std::vector<ScalarTangents> tangents;
     std::vector<ScalarVariable> variables;
@@ -208,7 +210,15 @@ public:
 
 private:
     explicit ScalarStream(Tape& tape);
-    ~ScalarStream() { give_up_entries(); }
+    ~ScalarStream()
+    {
+        give_up_entries();
+        while (spares_) delete spare_[--spares_];
+    }
+    std::unique_ptr<ScalarSpan> new_span()
+    {
+        return spares_ ? std::unique_ptr<ScalarSpan>(spare_[--spares_]) : std::make_unique<ScalarSpan>();
+    }
     void give_up_entries() noexcept
     {
         if (!std::exchange(file_, nullptr)) std::free(memory_);
@@ -295,7 +305,10 @@ private:
     ScalarSpan* open_ = nullptr;
     std::uint64_t begun_ = 0;
     std::vector<ScalarSpan*> spans_;  // in order
-    std::vector<Ref<Node>> held_;     // nodes of those that a level still needs
+    static constexpr std::size_t most_spares = 4;
+    ScalarSpan* spare_[most_spares] = {};
+    std::size_t spares_ = 0;
+    std::vector<Ref<Node>> held_;  // nodes of those that a level still needs
     std::vector<std::uint64_t> masks_;
     static inline constinit thread_local ScalarCursor* current_ __attribute__((visibility("default"))) =
         &no_scalar_cursor;
@@ -350,7 +363,14 @@ __attribute__((noinline)) inline ScalarHandle ScalarStream::note_pair(ScalarOp o
 
 namespace detail {
 
-inline void destroy_span(void* op) noexcept { delete static_cast<ScalarSpan*>(op); }
+inline void destroy_span(void* op) noexcept
+{
+    auto* const span = static_cast<ScalarSpan*>(op);
+    if (span->stream)
+        span->stream->put_away(*span);
+    else
+        delete span;
+}
 
 inline constexpr Primitive scalar_primitive = [] {
     Primitive p;

@@ -112,8 +112,9 @@ WENGERT_INLINE std::optional<TracedBody> trace_body(Recorder& outer, const std::
 {
     std::optional<TracedBody> body = trace_once(outer, examples, real, may_guard, f, at);
     const bool inside_another = body_depth() > 0;  // which is traced again with all that is in it
-    if (!body || body->varies || inside_another || !static_cast<const Trace&>(outer).bodies_twice)
-        return body;
+    // a callback holds a function, which cannot be compared
+    const bool compares = body && !body->varies && !body->effects && !inside_another;
+    if (!compares || !static_cast<const Trace&>(outer).bodies_twice) return body;
     const std::optional<TracedBody> again = trace_once(outer, examples, real, may_guard, f, at);
     const std::string difference = again ? body_difference(*body, *again) : "it decided otherwise";
     if (difference.empty()) return again;

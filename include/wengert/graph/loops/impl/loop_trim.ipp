@@ -16,8 +16,9 @@ WENGERT_INLINE LoopReaders::LoopReaders(const Graph& g) : read(g.size())
         const GraphNode& n = g.node(v);
         if (const LoopParameters* l = loop_parameters(n); l && (!l->effects || l->communicates))
             for (const auto& r : l->results) read[v].push_back(!r.wanted());
-        // the last operand of what has effects is the one before it, and is not read
-        const bool in_order = n.primitive && n.primitive->effects && !n.inputs.empty();
+        // The last operand of what has effects is the one before it, and is not read. The first of them has none before it.
+        const Primitive* const last = n.inputs.empty() ? nullptr : g.node(n.inputs.back()).primitive;
+        const bool in_order = n.primitive && n.primitive->effects && last && last->effects;
         for (ValueId i : n.inputs)
             if (!read[i].empty() && !(in_order && i == n.inputs.back())) look(g, n, i);
     }

@@ -60,7 +60,7 @@ WENGERT_INLINE void ScalarStream::open_for(std::uint64_t mask, std::uint64_t new
         reserve(more);
     if (!open_) {
         auto node = Ref<Node>::adopt(tape_.new_node(detail::scalar_primitive, 0, line));
-        auto span = std::make_unique<ScalarSpan>();
+        auto span = new_span();
         spans_.reserve(spans_.size() + 1);
         held_.push_back(node);
         span->node = node.get();

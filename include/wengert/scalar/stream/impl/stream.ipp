@@ -151,6 +151,22 @@ WENGERT_INLINE void ScalarStream::forget(ScalarSpan& s) noexcept
     if (file_) give_up_entries();
 }
 
+WENGERT_INLINE void ScalarStream::put_away(ScalarSpan& s) noexcept
+{
+    constexpr std::size_t most_kept = 64;  // of what its lists have room for
+    forget(s);
+    s.stream = nullptr;  // it has been forgotten
+    s.node = nullptr;
+    s.entered.clear(), s.older.clear(), s.numbers.clear();
+    s.previous = {};
+    s.searched = false;
+    const std::size_t kept = s.entered.capacity() + s.older.capacity() + s.numbers.capacity();
+    if (spares_ < most_spares && kept <= most_kept)
+        spare_[spares_++] = &s;
+    else
+        delete &s;
+}
+
 WENGERT_INLINE void ScalarStream::refuse(std::string_view operation, const Site& at)
 {
     if (const ScalarStream* s = current(); s && s->cell_tensors)
