@@ -27,17 +27,6 @@ void refuse_writers(const Primitive& p, const AnyTensor* const* in, std::size_t 
 /// The elements of a variable of levels that do not record here, as a trace knows them: saved, they come back without a node.
 Block* seen_as(const Tape& tape, const AnyTensor& x);
 
-/// What the derivatives of the dependent inputs read, and no more. In line, as a call would be 3 % of an operation on few elements.
-[[gnu::always_inline]] inline std::uint8_t needed(const Tape& tape, const Primitive& p,
-                                                  const AnyTensor* const* in, std::uint64_t mask)
-{
-    unsigned uses = 0;
-    for (std::size_t i = 0; i < p.arity; ++i)
-        if (const Node* source = in[i]->node.get(); source && tape.depends(*source, mask))
-            uses |= p.pull[i].uses;
-    return static_cast<std::uint8_t>(uses);
-}
-
 /// A node that holds what its derivative will need and nothing else.
 Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,
                     const Block& out, std::uint64_t mask, std::uint8_t saves, const Site& at);

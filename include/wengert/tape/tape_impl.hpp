@@ -81,6 +81,21 @@ inline void Tape::unlink(Node* n) noexcept
     --size_;
 }
 
+namespace detail {
+
+/// What the derivatives of the dependent inputs read, and no more. In line, as a call would be 3 % of an operation on few elements.
+[[gnu::always_inline]] inline std::uint8_t needed(const Tape& tape, const Primitive& p,
+                                                  const AnyTensor* const* in, std::uint64_t mask)
+{
+    unsigned uses = 0;
+    for (std::size_t i = 0; i < p.arity; ++i)
+        if (const Node* source = in[i]->node.get(); source && tape.depends(*source, mask))
+            uses |= p.pull[i].uses;
+    return static_cast<std::uint8_t>(uses);
+}
+
+}  // namespace detail
+
 }  // namespace wengert
 
 #ifndef WENGERT_COMPILED

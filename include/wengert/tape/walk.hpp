@@ -133,7 +133,7 @@ public:
 
     bool records(const Node& n, const AnyTensor& g) const
     {
-        return ((n.mask | (g.node ? g.node->mask : 0)) & lower_) != 0;
+        return ((n.mask | (g.node ? g.node->mask : 0)) & (lower_ | of_loops_)) != 0;
     }
     /// Of nodes from this sequence number on.
     std::uint64_t start() const noexcept { return start_; }
@@ -170,6 +170,10 @@ private:
     void accumulate(Node& n, AnyTensor& g)
     {
         AnyTensor& c = n.cotangent;
+        if (c.value->shape.size() < n.shape.size()) [[unlikely]] {  // a token: see add_part()
+            c = std::move(g);
+            return;
+        }
         if (c.node || g.node || tape_.thread().recorder) {
             const Restore<Site> site(tape_.site_override, n.at);
             const Restore<bool> rule(tape_.in_rule, true);
@@ -249,7 +253,7 @@ private:
 
     Tape& tape_;
     std::size_t level_;
-    std::uint64_t bit_, start_, lower_;
+    std::uint64_t bit_, start_, lower_, of_loops_;
     bool keep_;
     bool extended_ = false;  ///< there are newer nodes than the one being differentiated
     std::size_t pending_ = 0;

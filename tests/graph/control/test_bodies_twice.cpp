@@ -31,7 +31,7 @@ void check_refused(const std::function<D(const D&)>& f)
     CHECK(text.find("test_bodies_twice.cpp:") != std::string::npos);
 }
 
-/// `step` as the body of each kind of loop and branch.
+/// `step` as the body of each kind of loop.
 void check_everywhere(const std::function<D(const D&)>& step)
 {
     check_refused([=](const D& x) {
@@ -46,12 +46,29 @@ void check_everywhere(const std::function<D(const D&)>& step)
         return wg::while_loop([&](const D& s) { return sum(square(step(s))) < 1e-9; },
                               [](const D& s) { return 2.0 * s; }, x);
     });
-    for (const bool first : {false, true})
+    for (const bool first : {false, true})  // in a branch that is taken
         check_refused([=](const D& x) {
+            const D at = first ? x(0) : x(1);
             const auto other = [](const D& s) { return s * 3.0; };
-            const auto mine = [&](const D& s) { return step(s); };
-            return first ? wg::cond(x(0) > 0.0, mine, other, x) : wg::cond(x(0) > 0.0, other, mine, x);
+            const auto mine = [&](const D& s) {
+                return wg::scan([&](const D& t) { return std::pair(step(t), std::tuple<>()); }, s, 3).first;
+            };
+            return first ? wg::cond(at > 0.0, mine, other, x) : wg::cond(at > 0.0, other, mine, x);
         });
+    check_refused([=](const D& x) {  // a branch in a loop
+        const auto row = [&](const D& s) {
+            return wg::cond(
+                s(0) > 0.0, [&](const D& t) { return step(t); }, [](const D& t) { return t * 3.0; }, s);
+        };
+        return wg::scan([&](const D& s) { return std::pair(row(s), std::tuple<>()); }, x, 2).first;
+    });
+    check_refused([=](const D& x) {  // in a loop that calls the host
+        const auto row = [&](const D& t) {
+            wg::host_callback([](const D&) {}, t);
+            return wg::scan([&](const D& s) { return std::pair(step(s), std::tuple<>()); }, t, 2).first;
+        };
+        return wg::scan([&](const D& s) { return std::pair(row(s), std::tuple<>()); }, x, 2).first;
+    });
     check_refused([=](const D& x) {  // inside another one
         const auto row = [&](const D& t) {
             return wg::scan([&](const D& s) { return std::pair(step(s), std::tuple<>()); }, t, 2).first;
@@ -134,7 +151,7 @@ TEST_CASE("bodies: what has no part in the result may change", "[control]")
     CHECK(wg::allclose(wg::freeze(decided)(x), decided(x), 0.0));
 }
 
-TEST_CASE("bodies: the first call is traced as often, however deep loops are nested", "[control]")
+TEST_CASE("bodies: a level of loops costs the first call one trace more", "[control]")
 {
     int inner = 0;
     const std::function<D(const D&, int)> nested = [&](const D& x, int depth) -> D {
@@ -144,7 +161,7 @@ TEST_CASE("bodies: the first call is traced as often, however deep loops are nes
     };
     const auto frozen = wg::freeze([&](const D& x) { return nested(x, 6); });
     const D x{0.5, -0.3}, y = frozen(x);
-    CHECK(inner == 2);
+    CHECK(inner == 7);
     D wanted = x;
     for (int i = 0; i < 64; ++i) wanted = sin(wanted);
     CHECK(wg::allclose(y, wanted, 0.0));
@@ -181,4 +198,86 @@ TEST_CASE("bodies: {.check = false} takes a body as its trace is", "[control]")
     const auto frozen = wg::freeze(counting, {.check = false});
     CHECK(wg::allclose(frozen(D{0.0}), D{3.0}, 0.0));
     CHECK(wg::allclose(frozen(D{0.0}), D{3.0}, 0.0));
+}
+
+TEST_CASE("bodies: what runs once a call may use up what it holds", "[control]")
+{
+    const auto once = [](const D& x) {
+        std::vector<D> weights{sin(x), cos(x), exp(x), tanh(x)};
+        std::size_t i = 0;
+        const auto yes = [&](const D& s) { return s * weights[i++] + 1.0; };
+        const auto no = [&](const D& s) { return s - weights[i++]; };
+        const D y = wg::cond(x(0) > 0.0, yes, no, x);
+        return wg::scan([&](const D& s) { return std::pair(s * weights[i++], std::tuple<>()); }, y, 1).first;
+    };
+    const auto frozen = wg::freeze(once);
+    const D x{0.5, -0.3};
+    const D wanted = (x * sin(x) + 1.0) * exp(x);
+    for (int k = 0; k < 3; ++k) CHECK(wg::allclose(frozen(x), wanted, 0.0));
+    // whose change is found by the next call that is checked
+    const auto counting = wg::freeze([n = 0](const D& s) mutable {
+        const auto yes = [&](const D& t) { return t * static_cast<double>(++n); };
+        return wg::cond(
+            s(0) > 0.0, yes, [](const D& t) { return t; }, s);
+    });
+    CHECK(wg::allclose(counting(x), x, 0.0));
+    CHECK_THROWS_AS(counting(x), wg::TapeError);
+}
+
+TEST_CASE("bodies: the second trace does not use up the branches that a call may have", "[control]")
+{
+    // an adaptive rule: 2 * (2^8 - 1) branches in a step, of 1,000 that one graph may have
+    const std::function<D(const D&, int)> adaptive = [&](const D& s, int depth) -> D {
+        if (depth == 0) return sin(s);
+        return wg::cond(
+            s(0) > 0.0,
+            [&](const D& t) { return adaptive(t * 0.5, depth - 1) + adaptive(t * 0.25, depth - 1); },
+            [&](const D& t) { return t * 0.5; }, s);
+    };
+    const auto f = [&](const D& x) {
+        const auto steps = [&](const D& y) {
+            return wg::scan([&](const D& s) { return std::pair(adaptive(s, 8), std::tuple<>()); }, y, 2)
+                .first;
+        };
+        return wg::cond(
+            x(0) > 0.0, steps, [](const D& y) { return y; }, x);
+    };
+    const D x{0.5, 0.3};
+    const auto frozen = wg::freeze(f);
+    for (int i = 0; i < 3; ++i) CHECK(wg::allclose(frozen(x), f(x), 1e-14));
+}
+
+TEST_CASE("bodies: a checkpoint's notes of a loop hold for both traces", "[control]")
+{
+    const auto f = [](const D& x) {
+        const D rate(0.25);                      // of eight bytes: noted as often as it is met
+        const auto steps = [rate](const D& y) {  // which is run again when f has ended
+            return wg::scan([&](const D& s) { return std::pair(s - rate * sin(s), std::tuple<>()); }, y, 3)
+                .first;
+        };
+        return wg::checkpoint(steps)(x);
+    };
+    const auto rows = [&](const D& x) {
+        const auto [y, pull] = wg::vjp(f, x);
+        const auto row = [&](const D& g) { return pull(g); };
+        return wg::vmap(row)(wg::stack({y, 2.0 * y, x}));
+    };
+    const D x{0.5, -0.3}, wanted = rows(x);
+    const auto frozen = wg::freeze(rows);
+    for (int i = 0; i < 3; ++i) CHECK(wg::allclose(frozen(x), wanted, 1e-15));
+}
+
+TEST_CASE("bodies: {.check = false} holds for rules of the user's and for derivatives, too", "[control]")
+{
+    int n = 0;
+    const auto counted = [&](const D& x) {
+        const auto step = [&](const D& s) { return std::pair(s + static_cast<double>(++n), std::tuple<>()); };
+        return wg::scan(step, x, 3).first;
+    };
+    const auto rule =
+        wg::custom_vjp(counted, [&](const D& g, const D&, const D&) { return g + 0.0 * counted(g); });
+    const auto f = wg::freeze([&](const D& x) { return wg::sum(rule(x)); }, {.check = false});
+    const D x{0.5, -0.3};
+    CHECK_NOTHROW(f(x));
+    CHECK(wg::allclose(wg::grad(f)(x), wg::ones<double>({2}), 0.0));
 }

@@ -16,12 +16,30 @@ struct TracedBody {
     bool varies = false;  ///< another trace of it may differ: see Recorder::by_value
 };
 
-/// Traces a body. Null if its guards cannot be hoisted, if a value of its own escapes, or if it throws where the program would not
-/// run it. On the values at hand it may fail; then the path is taken by value. `real`: the example is one that occurs. `may_guard`:
-/// guards may become an output. A body is traced twice. Throws TapeError where the second trace differs: it would have gone unnoticed
-/// that the body changes a number, a key or a file that it depends on.
-std::optional<TracedBody> trace_body(Recorder& outer, const std::vector<AnyTensor>& examples, bool real,
-                                     bool may_guard, const BodyFunction& f, const Site& at);
+/// What is known of a body before it is traced.
+struct BodyUse {
+    bool real;       ///< the program runs it on the examples
+    bool may_guard;  ///< its guards may become an output
+    bool repeats;    ///< the program may run it more than once
+};
+
+/// Traces a body. Null if its guards cannot be hoisted, if a value of its own escapes, or if it throws on examples that are not real:
+/// then the path is taken by value. A body that repeats is traced twice (Trace::bodies_twice). Throws TapeError where the second
+/// trace differs: the body changes a number or a key that it depends on, and its graph would do the same in each step.
+std::optional<TracedBody> trace_body(Recorder& outer, const std::vector<AnyTensor>& examples, BodyUse use,
+                                     const BodyFunction& f, const Site& at);
+
+/// The depth of nested branches, and how many have been traced. A recursion that only data end has no graph of all its branches. So
+/// from some depth on the branch is taken by value and guarded.
+struct BranchCount {
+    static constexpr int deepest = 24, most = 1000;
+    inline static constinit thread_local int depth = 0, traced = 0;
+    BranchCount() { traced = (depth++ == 0 ? 0 : traced) + 2; }
+    BranchCount(const BranchCount&) = delete;
+    BranchCount& operator=(const BranchCount&) = delete;
+    ~BranchCount() { --depth; }
+    static bool too_many() { return depth >= deepest || (depth > 0 && traced >= most); }
+};
 
 /// A loop with that body over these states, which are its first inputs; a last one says whether the body's guards have held so far, if
 /// there are any.

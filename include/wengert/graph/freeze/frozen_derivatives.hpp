@@ -78,10 +78,11 @@ inline std::vector<AnyTensor> as_constants(std::vector<Ref<Block>> blocks)
     return out;
 }
 
-/// f(inputs, given) as a graph of what is there among them, and of the results of f that are there, too: `present`.
+/// f(inputs, given) as a graph of what is there among them, and of the results of f that are there, too: `present`. `bodies_twice`:
+/// see Trace.
 template <class F>
 Graph derivative_graph(const std::vector<AnyTensor>& inputs, const std::vector<AnyTensor>& given, const F& f,
-                       std::vector<bool>& present, const Site& at)
+                       std::vector<bool>& present, bool bodies_twice, const Site& at)
 {
     // What hooks bring back are other blocks, which the graph would take for constants.
     const Restore<std::shared_ptr<SavedHooks>> unpacked(Tape::current().hooks, nullptr);
@@ -101,7 +102,7 @@ Graph derivative_graph(const std::vector<AnyTensor>& inputs, const std::vector<A
         }
         return out;
     };
-    return trace_graph(on_values, like, at);
+    return trace_graph(on_values, like, at, bodies_twice);
 }
 /// Results of such a graph as those of f.
 inline std::vector<AnyTensor> with_empty(std::vector<AnyTensor> there, const std::vector<bool>& present)
@@ -123,7 +124,8 @@ std::vector<AnyTensor> run_derivative(const std::shared_ptr<FrozenCore>& core, F
     auto& slot = derivatives_of(path).named[name];
     if (!slot) {
         auto made = std::make_unique<FrozenDerivative>();
-        made->path = path_of(*core, derivative_graph(inputs, given, f, made->present, at));
+        made->path =
+            path_of(*core, derivative_graph(inputs, given, f, made->present, core->options.check, at));
         slot = std::move(made);
     }
     const FrozenDerivative& d = *slot;

@@ -71,7 +71,9 @@ public:
     const std::unordered_map<std::uint64_t, Ref<Block>>& keys() const noexcept { return keys_; }
     const std::vector<Ref<Block>>& aliases() const noexcept { return aliases_; }
 
-    bool bodies_twice = true;  ///< traces bodies of loops a second time, and compares
+    bool bodies_twice = true;  ///< traces the bodies of loops in it a second time, and compares
+    std::string_view body_of = "freeze";  ///< the loop whose body it traces,
+    Site body_at = {};                    ///< and its line
 
 protected:
     explicit Trace(const Table& table);
@@ -92,6 +94,7 @@ private:
     KeyHook* outer_keys_ = nullptr;
     bool running_ = false, varies_ = false;
     std::uint64_t start_ = 0;  ///< nodes before it come from outside
+    int lowered_ = 0;          ///< Tape::lowered outside of rules
     Graph graph_;
     IdTable known_;                   ///< by block
     std::vector<Ref<Block>> blocks_;  ///< of every value
@@ -109,9 +112,11 @@ public:
 };
 
 /// The graph of f, a function from blocks to blocks made of the library's operations, on inputs like these.
-template <class F> Graph trace_graph(F&& f, const std::vector<Ref<Block>>& inputs, const Site& at = {})
+template <class F>
+Graph trace_graph(F&& f, const std::vector<Ref<Block>>& inputs, const Site& at = {}, bool bodies_twice = true)
 {
     Trace trace;
+    trace.bodies_twice = bodies_twice;
     std::vector<AnyTensor> in;
     for (const auto& b : inputs) {  // one block in two places is two inputs
         in.push_back({trace.knows(*b) ? another_header(b) : b, {}});

@@ -50,7 +50,9 @@ public:
     GraphTrace()
         : active_(Tape::current().active, 0), site_(Tape::current().site_override, Site{}),
           anomaly_(Tape::current().anomaly, false), save_(Tape::current().save_all, false)
-    {}
+    {
+        trace_.bodies_twice = false;  // graphs, not functions
+    }
     AnyTensor input(const GraphNode& like);
     void output(const AnyTensor& t) { trace_.output(t.value, {}); }
     Graph finish();

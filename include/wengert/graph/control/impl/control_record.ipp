@@ -7,13 +7,24 @@
 
 namespace wengert::detail {
 
+/// Throws TapeError where an operand has escaped from a transform that has ended. What a body captures has been asked there.
+inline void check_operands(std::string_view name, const std::vector<AnyTensor>& operands, const Site& at)
+{
+    for (const AnyTensor& t : operands) {
+        const AnyTensor* const one = &t;
+        static_cast<void>(Tape::current().dependence(&one, 1, name, at));
+    }
+}
+
 WENGERT_INLINE Leaves record_scan(Recorder& outer, const std::vector<AnyTensor>& state,
                                   const std::vector<AnyTensor>& xs, std::int64_t steps,
                                   std::uint64_t snapshots, const BodyFunction& body, const Site& at)
 {
+    check_operands("scan", state, at);
+    check_operands("scan", xs, at);
     std::vector<AnyTensor> in = state;
     append_to(in, example_slices(xs));
-    auto traced = trace_body(outer, in, steps > 0, true, body, at);
+    auto traced = trace_body(outer, in, {steps > 0, true, steps > 1}, body, at);
     if (!traced) return {};
     in = state;
     auto p = loop_of(Kind::scan, *traced, in);
@@ -35,15 +46,16 @@ WENGERT_INLINE Leaves record_scan(Recorder& outer, const std::vector<AnyTensor>&
 WENGERT_INLINE Leaves record_while(Recorder& outer, const std::vector<AnyTensor>& state,
                                    const BodyFunction& test, const BodyFunction& body, const Site& at)
 {
+    check_operands("while_loop", state, at);
     bool goes_on = false;
     const auto look = [&](const std::vector<AnyTensor>& in, Recorder& trace, HeldBlocks& held) {
         Leaves go_on = test(in, trace, held);
         goes_on = *readable(go_on->front().value)->as<bool>();
         return go_on;
     };
-    const auto tested = trace_body(outer, state, true, false, look, at);
+    const auto tested = trace_body(outer, state, {true, false, true}, look, at);
     if (!tested) return {};
-    auto traced = trace_body(outer, state, goes_on, true, body, at);
+    auto traced = trace_body(outer, state, {goes_on, true, true}, body, at);
     if (!traced) return {};
     std::vector<AnyTensor> in = state;
     auto p = loop_of(Kind::while_loop, *traced, in);
@@ -56,28 +68,18 @@ WENGERT_INLINE Leaves record_while(Recorder& outer, const std::vector<AnyTensor>
     return record_loop(std::move(p), std::move(in), traced->guard, at);
 }
 
-/// The depth of nested branches, and how many have been traced. A recursion that only data end has no graph of all its branches. So
-/// from some depth on the branch is taken by value and guarded.
-struct BranchCount {
-    static constexpr int deepest = 24, most = 1000;
-    inline static constinit thread_local int depth = 0, traced = 0;
-    BranchCount() { traced = (depth++ == 0 ? 0 : traced) + 2; }
-    BranchCount(const BranchCount&) = delete;
-    BranchCount& operator=(const BranchCount&) = delete;
-    ~BranchCount() { --depth; }
-    static bool too_many() { return depth >= deepest || (depth > 0 && traced >= most); }
-};
-
 WENGERT_INLINE Leaves record_cond(Recorder& outer, const Tensor<bool>& pred, const std::vector<AnyTensor>& in,
                                   const BodyFunction& yes, const BodyFunction& no,
                                   const std::function<bool()>& alike, const Site& at)
 {
     if (BranchCount::too_many()) return {};
+    check_operands("cond", {pred.any()}, at);
+    check_operands("cond", in, at);
     const BranchCount count;
     const bool taken = *readable(pred.any().value)->as<bool>();
-    auto first = trace_body(outer, in, taken, true, yes, at);
+    auto first = trace_body(outer, in, {taken, true, false}, yes, at);
     if (!first) return {};
-    auto second = trace_body(outer, in, !taken, true, no, at);
+    auto second = trace_body(outer, in, {!taken, true, false}, no, at);
     if (!second || !alike()) return {};
     const bool flag = first->flag || second->flag;
     for (auto* branch : {&*first, &*second})

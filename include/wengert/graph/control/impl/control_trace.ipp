@@ -47,13 +47,17 @@ private:
     }
 };
 
-inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examples, bool real,
-                                             bool may_guard, const BodyFunction& f, const Site& at)
+inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examples, BodyUse use,
+                                             bool bodies_twice, const BodyFunction& f, const Site& at)
 {
+    Tape& tape = Tape::current();
+    const Restore<std::uint64_t> levels(tape.levels_of_loops, tape.levels_of_loops | tape.active);
     const NoGrad unrecorded;
-    const Speculation speculation(!real);
+    const Speculation speculation(!use.real);
     const Restore<int> deeper(body_depth(), body_depth() + 1);
     Trace trace;
+    trace.bodies_twice = bodies_twice;
+    trace.body_at = at;
     HeldBlocks held;
     std::vector<AnyTensor> in;
     for (const AnyTensor& t : examples) in.push_back(traced_input(trace, contiguous(t.value), at));
@@ -65,7 +69,7 @@ inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examp
     // a rule that was made there and has captured a value, a variable: each step would leave another one
     if (escaped(trace, held, in.size()) != no_value) return {};
     const BodyGuards guards(trace, in.size());
-    if (!guards.possible || (guards.holds && !may_guard)) return {};
+    if (!guards.possible || (guards.holds && !use.may_guard)) return {};
     for (const AnyTensor& t : *out) trace.output(t, at);
     TracedBody made{{},        trace.captured(), guards.holds.has_value(), has_effects(trace.graph()),
                     guards.at, trace.varies()};
@@ -78,22 +82,23 @@ inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examp
 }
 
 inline std::optional<TracedBody> trace_once(Recorder& outer, const std::vector<AnyTensor>& examples,
-                                            bool real, bool may_guard, const BodyFunction& f, const Site& at)
+                                            BodyUse use, bool bodies_twice, const BodyFunction& f,
+                                            const Site& at)
 {
     try {
-        return traced_body(examples, real, may_guard, f, at);
+        return traced_body(examples, use, bodies_twice, f, at);
     } catch (const MemoryError&) {
         throw;
     } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::exception&) {
-        if (real) throw;
+        if (use.real) throw;
         outer.by_value();
         return {};
     }
 }
 
-/// Why a body is none, as its second trace is another one: "" where it is the same.
+/// What differs between two traces of a body: "" where nothing does.
 inline std::string body_difference(const TracedBody& then, const TracedBody& now)
 {
     if (std::string found = trace_difference(then.graph, now.graph); !found.empty()) return found;
@@ -106,21 +111,29 @@ inline std::string body_difference(const TracedBody& then, const TracedBody& now
     return "the function read other tensors from outside than when it was traced";
 }
 
-WENGERT_INLINE std::optional<TracedBody> trace_body(Recorder& outer, const std::vector<AnyTensor>& examples,
-                                                    bool real, bool may_guard, const BodyFunction& f,
-                                                    const Site& at)
+/// The second trace of a body, without a second trace of the bodies in it. Of those who look on only `outer` sees it: what a
+/// checkpoint has noted of the first holds for both, and a limit of branches is not used up twice.
+inline std::optional<TracedBody> trace_again(Recorder& outer, const std::vector<AnyTensor>& examples,
+                                             BodyUse use, int branches, const BodyFunction& f, const Site& at)
 {
-    std::optional<TracedBody> body = trace_once(outer, examples, real, may_guard, f, at);
-    const bool inside_another = body_depth() > 0;  // which is traced again with all that is in it
+    const Restore<Recorder*> only(current_thread().recorder, &outer);
+    BranchCount::traced = branches;
+    return trace_once(outer, examples, use, false, f, at);
+}
+
+WENGERT_INLINE std::optional<TracedBody> trace_body(Recorder& outer, const std::vector<AnyTensor>& examples,
+                                                    BodyUse use, const BodyFunction& f, const Site& at)
+{
+    const bool twice = static_cast<const Trace&>(outer).bodies_twice;
+    const int branches = BranchCount::traced;
+    std::optional<TracedBody> body = trace_once(outer, examples, use, twice, f, at);
     // a callback holds a function, which cannot be compared
-    const bool compares = body && !body->varies && !body->effects && !inside_another;
-    if (!compares || !static_cast<const Trace&>(outer).bodies_twice) return body;
-    const std::optional<TracedBody> again = trace_once(outer, examples, real, may_guard, f, at);
+    if (!twice || !use.repeats || !body || body->varies || body->effects) return body;
+    const std::optional<TracedBody> again = trace_again(outer, examples, use, branches, f, at);
     const std::string difference = again ? body_difference(*body, *again) : "it decided otherwise";
     if (difference.empty()) return again;
     fail<TapeError>("freeze",
-                    "the body of a loop, or a branch, changes what it depends on. Traced a second time, " +
-                        difference +
+                    "the body of a loop changes what it depends on. Traced a second time, " + difference +
                         ". Every step of a loop does what the trace does; make what changes a part of the "
                         "state, or use {.check = false} if this is meant",
                     at);
@@ -142,6 +155,8 @@ WENGERT_INLINE std::optional<std::vector<AnyTensor>> record_loop(std::shared_ptr
         p->ignored = 1;
     }
     if (swept && p->kind == Kind::scan && differentiable(p->dtype)) made = with_history(*p);
+    // a rule in the body, as a pullback's, may have captured values of a transform that has ended
+    const Restore<int> lowered(Tape::current().lowered, tape.lowered + 1);
     const AnyTensor packed = apply_loop(made, in, at);
     if (p->effects) r.effect = packed.value;
     std::vector<AnyTensor> out;

@@ -121,7 +121,7 @@ private:
             out.insert(out.end(), swept.begin(), swept.end());
             return out;
         };
-        const Graph shown = derivative_graph(inputs, cotangents, shows, c.present, at);
+        const Graph shown = derivative_graph(inputs, cotangents, shows, c.present, core_->options.check, at);
         if (!shown.guards().empty()) return;  // a rule that looks at values
         c.present.erase(c.present.begin(), c.present.end() - static_cast<std::ptrdiff_t>(inputs.size()));
         const std::size_t results = path_->recorded.outputs().size();

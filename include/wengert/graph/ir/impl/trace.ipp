@@ -23,6 +23,7 @@ WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{
 #endif
     const Tape& tape = Tape::current();
     start = start_ = tape.mark().sequence;
+    lowered_ = tape.lowered;
     // Last: what fails before leaves no recorder behind.
     outer_ = std::exchange(tape.thread().recorder, this);
     outer_keys_ = std::exchange(key_hook, this);
@@ -62,6 +63,11 @@ WENGERT_INLINE const Block& Trace::variable(const AnyTensor& t)
     if (!outer_->holds()) return outer_->variable(t);
     if (t.node->sequence >= start_) return *t.value;
     if (const auto at = variables_.find(t.node.get()); at != variables_.end()) return *blocks_[at->second];
+    if (Tape& tape = Tape::current(); tape.lowered == lowered_) {
+        const Restore<int> strict(tape.lowered, 0);  // values of transforms that have ended are for rules alone
+        const AnyTensor* const one = &t;
+        static_cast<void>(tape.dependence(&one, 1, body_of, body_at));
+    }
     const Ref<Block> own = another_header(t.value);
     captured_.push_back(t);
     variables_[t.node.get()] = input(own, {});
@@ -207,6 +213,7 @@ WENGERT_INLINE std::shared_ptr<const Inside> Trace::inside(const std::vector<Ref
                                                            const Site& at)
 {
     detail::InsideTrace trace;
+    trace.bodies_twice = bodies_twice;
     std::vector<Ref<Block>> headers;
     for (const Ref<Block>& b : in) {
         headers.push_back(another_header(b));

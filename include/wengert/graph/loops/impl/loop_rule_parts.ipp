@@ -42,6 +42,17 @@ WENGERT_INLINE std::vector<std::size_t> pulled_inputs(const LoopParameters& pull
     return out;
 }
 
+inline AnyTensor converted_to(const AnyTensor& t, DType d, const Site& at)
+{
+    return t.value ? converted(t, d, at) : t;
+}
+/// Of two tensors of one real dtype and shape.
+inline AnyTensor sum_of(const AnyTensor& a, const AnyTensor& b, const Site& at)
+{
+    return with_real(a.value->dtype,
+                     [&]<class T>() { return ops::add(Tensor<T>(a), Tensor<T>(b), at).any(); });
+}
+
 WENGERT_INLINE LoopPull::LoopPull(const Node& node, const LoopParameters& q, const AnyTensor& g,
                                   Cotangents& pulled,
                                   std::shared_ptr<const LoopParameters> without_host_calls)
@@ -55,8 +66,12 @@ WENGERT_INLINE LoopPull::LoopPull(const Node& node, const LoopParameters& q, con
     const bool whole = g.value->dtype == q.dtype && g.value->shape == Shape{q.size};
     for (std::size_t k = 0; k < q.results.size(); ++k) {
         if (!differentiable(q.results[k].dtype)) continue;
-        if (whole && q.results[k].wanted()) cotangents[k] = unpacked(g, q.results[k], n.at);
-        if (cotangents[k].value) cotangents[k] = converted(cotangents[k], q.results[k].dtype, n.at);
+        const AnyTensor part = converted_to(cotangents[k], q.results[k].dtype, n.at);
+        cotangents[k] = part;
+        if (!whole || !q.results[k].wanted()) continue;
+        // a pullback in a body has read the block as one: what it gives is added to what the results have got
+        const AnyTensor of_block = converted_to(unpacked(g, q.results[k], n.at), q.results[k].dtype, n.at);
+        cotangents[k] = part.value ? sum_of(part, of_block, n.at) : of_block;
     }
 }
 
