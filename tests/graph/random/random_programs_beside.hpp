@@ -136,9 +136,12 @@ struct Way {
 inline bool may_branch(Op op)
 {
     return op == Op::recorded_cond || op == Op::equal_branches || op == Op::twin_loops ||
-           op == Op::checkpointed_control;
+           op == Op::checkpointed_control || op == Op::pulled;
 }
-inline bool is_inner_derivative(Op op) { return op == Op::inner_gradient || op == Op::inner_jvp; }
+inline bool is_inner_derivative(Op op)
+{
+    return op == Op::inner_gradient || op == Op::inner_jvp || op == Op::pulled;
+}
 
 /// A trace writes the zero-cotangent rule out, and so brings cotangents that lie transposed into order: products in derivatives
 /// of derivatives, which meet them, add up in another order then.

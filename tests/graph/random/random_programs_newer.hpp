@@ -178,6 +178,42 @@ Tensor<T> Machine<T>::checkpointed_control(const Instruction& i, const Tensor<T>
         .first;
 }
 
+/// A pullback in the body of a loop or branch, beside the result that it belongs to.
+template <class T> Tensor<T> Machine<T>::pulled(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b)
+{
+    const auto f = [&](const Tensor<T>& x) {
+        switch (i.p[1] % 4) {
+        case 0: return scanned(i.body, x, b, 1 + i.p[1] / 4 % 3);
+        case 1: return wg::broadcast_to(equal_branches(i, x, b), x.shape());
+        case 2: return tanh(x) * x + wg::broadcast_to(fitted(b, x.shape()), x.shape());
+        default: return run_recorded(i.body, {x, b, b});
+        }
+    };
+    const auto [value, pull] = wg::vjp(f, a);
+    const auto row = [pull = pull](const Tensor<T>& g) { return pull(g); };
+    const Tensor<T> y = wg::broadcast_to(value, a.shape()) * 0.5, g = i.p[2] % 3 == 0
+                                                                          ? wg::full<T>(a.shape(), T(0.75))
+                                                                      : i.p[2] % 3 == 1 ? y
+                                                                                        : a;
+    const auto again = [&](const Tensor<T>& x) { return tanh(row(x)); };
+    switch (i.p[0] % 4) {
+    case 0: {
+        if (!plain_)
+            return wg::scan([&](const Tensor<T>& x) { return std::pair(again(x), sum(x)); }, g, 2).first + y;
+        return again(again(g)) + y;
+    }
+    case 1:
+        return chosen(
+                   sum(a) > 0.0, again, [&](const Tensor<T>& x) { return row(x * 0.5) * 2.0; }, g) +
+               y;
+    case 2: {
+        if (plain_) return row(g) + row(g * 2.0) + y;
+        return sum(wg::vmap(row)(wg::stack({g, g * 2.0}, 0)), {0}) + y;
+    }
+    default: return row(row(g)) + y;
+    }
+}
+
 /// Kernels are kept, as programs do; each is used eagerly, in traces, in loops.
 template <class T> const auto& kernel_of(const Cell& c)
 {
@@ -312,6 +348,7 @@ template <class T> Tensor<T> Machine<T>::newer(const Instruction& i, const Tenso
     case Op::complete_scan: return complete_scan(i, a, b);
     case Op::sliced_scan: return sliced_scan(i, a, b);
     case Op::checkpointed_control: return checkpointed_control(i, a, b);
+    case Op::pulled: return pulled(i, a, b);
     case Op::cell: return cell(i, a, b);
     case Op::edges: return edges(i, a);
     case Op::row_products: return row_products(i, a, b);

@@ -48,7 +48,7 @@ struct FrozenTrace : FrozenOutcome {
     std::vector<Ref<Block>> values = {};  ///< of all outputs
     ValueId escaped = no_value;
     bool depends = false;  ///< the result does, on a variable that f captures
-    bool first = false;    ///< none has been compared with it yet, and one is to be
+    bool first = false;    ///< nothing has been compared with it yet, and f is to be checked
 };
 
 /// All ways seen for certain arguments.

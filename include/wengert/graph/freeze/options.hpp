@@ -54,7 +54,8 @@ std::ostream& operator<<(std::ostream& out, const FreezeStats& s);
 struct FreezeOptions {
     Backend backend{};        ///< `tile` when not given
     bool background = false;  ///< tiles serve until another thread has compiled for the backend
-    bool check = true;        ///< replays 1, 2, 4, 8, … run f beside the graph and compare
+    /// Replays 1, 2, 4, 8, … run f beside the graph and compare. The first call traces bodies of loops twice and compares.
+    bool check = true;
     std::size_t paths =
         8;  ///< for one set of argument shapes; with more branches than that the rest runs eagerly
     std::size_t shapes = 16;  ///< sets of argument shapes kept, the least recently used one goes

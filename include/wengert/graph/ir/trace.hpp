@@ -71,9 +71,10 @@ public:
     const std::unordered_map<std::uint64_t, Ref<Block>>& keys() const noexcept { return keys_; }
     const std::vector<Ref<Block>>& aliases() const noexcept { return aliases_; }
 
-    bool bodies_twice = true;  ///< traces the bodies of loops in it a second time, and compares
+    bool bodies_twice = true;             ///< traces the bodies of loops in it a second time, and compares
     std::string_view body_of = "freeze";  ///< the loop whose body it traces,
-    Site body_at = {};                    ///< and its line
+    Site body_at = {};                    ///< its line,
+    int lowered_around = 0;               ///< and Tape::lowered there
 
 protected:
     explicit Trace(const Table& table);
@@ -94,7 +95,8 @@ private:
     KeyHook* outer_keys_ = nullptr;
     bool running_ = false, varies_ = false;
     std::uint64_t start_ = 0;  ///< nodes before it come from outside
-    int lowered_ = 0;          ///< Tape::lowered outside of rules
+    int lowered_ =
+        0;  ///< Tape::lowered outside of rules: a body may not capture what has escaped from a transform
     Graph graph_;
     IdTable known_;                   ///< by block
     std::vector<Ref<Block>> blocks_;  ///< of every value

@@ -1,5 +1,4 @@
-// Two traces of the same function: is the second what the first was? A frozen function is asked in replays that are checked, the body
-// of a loop before it becomes one.
+// Compares two traces of one function: of a frozen one in replays that are checked, of a loop's body in the first call.
 #pragma once
 
 #include "../ir/guard_check.hpp"

@@ -22,8 +22,8 @@ struct Stencil {
 class Stencils {
 public:
     static constexpr std::size_t most_nodes = 64, most_cells = 125, most_statements = 3000;
-    /// Operations that are computed again, where several places read what they make; and those of a value that is gathered from
-    /// several places itself: two steps of a stencil in one pass compute the first of them once for each place.
+    /// Operations that are computed again, where several places read what they make. A value that is gathered from several places
+    /// has a lower limit: where two steps of a stencil make one pass, the first step is computed once for each place.
     static constexpr std::size_t most_again = 64, most_gathered_again = 24;
     /// Elements of the last axis, from which on its boxes are worth a loop.
     static constexpr std::int64_t shortest_row = 3;

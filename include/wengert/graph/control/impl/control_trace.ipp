@@ -52,12 +52,14 @@ inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examp
 {
     Tape& tape = Tape::current();
     const Restore<std::uint64_t> levels(tape.levels_of_loops, tape.levels_of_loops | tape.active);
+    const int lowered_around = tape.lowered;
     const NoGrad unrecorded;
     const Speculation speculation(!use.real);
     const Restore<int> deeper(body_depth(), body_depth() + 1);
     Trace trace;
     trace.bodies_twice = bodies_twice;
     trace.body_at = at;
+    trace.lowered_around = lowered_around;
     HeldBlocks held;
     std::vector<AnyTensor> in;
     for (const AnyTensor& t : examples) in.push_back(traced_input(trace, contiguous(t.value), at));

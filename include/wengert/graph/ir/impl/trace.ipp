@@ -23,7 +23,7 @@ WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{
 #endif
     const Tape& tape = Tape::current();
     start = start_ = tape.mark().sequence;
-    lowered_ = tape.lowered;
+    lowered_ = lowered_around = tape.lowered;
     // Last: what fails before leaves no recorder behind.
     outer_ = std::exchange(tape.thread().recorder, this);
     outer_keys_ = std::exchange(key_hook, this);
@@ -64,7 +64,7 @@ WENGERT_INLINE const Block& Trace::variable(const AnyTensor& t)
     if (t.node->sequence >= start_) return *t.value;
     if (const auto at = variables_.find(t.node.get()); at != variables_.end()) return *blocks_[at->second];
     if (Tape& tape = Tape::current(); tape.lowered == lowered_) {
-        const Restore<int> strict(tape.lowered, 0);  // values of transforms that have ended are for rules alone
+        const Restore<int> strict(tape.lowered, lowered_around);
         const AnyTensor* const one = &t;
         static_cast<void>(tape.dependence(&one, 1, body_of, body_at));
     }
