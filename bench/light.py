@@ -4,9 +4,9 @@ which is compiled in turn with them; the least of five. What takes more than ten
 twice to record. Then what wengert::compiled takes to build, and its size.
 
     bench/light.py [ROW…]           beside bench/light_targets.json: what is more than 10 % over its target and over what is recorded
-                                    there fails. A row is done early where it is no worse than recorded, and tried ten
-                                    times more before it fails, three times where that takes long. What .ci/run runs: four minutes. --night: the rows that take
-                                    a minute each, which are left out otherwise
+                                    there fails. A row is done early where it is no worse than recorded. Before it fails it is
+                                    tried ten times more, three times where that takes long. What .ci/run runs: four minutes.
+                                    --night: the rows that take a minute each, which are left out otherwise
     bench/light.py --record [ROW…]  all repeats; where a row is better than what is recorded (--anyway: or not), it is that from now on;
                                     and the tables of README.md and docs/performance.md, if no rows are named
     bench/light.py --beside FOLDER  the same rows of another checkout, too, in turn with this one's; nothing is checked
