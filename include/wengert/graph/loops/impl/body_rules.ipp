@@ -161,6 +161,16 @@ inline AnyTensor recorded_again(const Graph& g, const GraphNode& n, const std::v
                           n.at, false);
 }
 
+/// The values that an operation reads as one block, not a result of a loop out of it: a pullback does, in the body of another loop.
+inline std::vector<bool> read_whole(const Graph& g)
+{
+    std::vector<bool> whole(g.size());
+    for (const GraphNode& n : g.nodes())
+        if (n.kind == Graph::Kind::operation && !packed_part(n))
+            for (ValueId i : n.inputs) whole[i] = true;
+    return whole;
+}
+
 WENGERT_INLINE std::vector<AnyTensor> replay_body(const Graph& with_host,
                                                   const std::vector<AnyTensor>& inputs, bool reverse,
                                                   const std::vector<AnyTensor>& known)
@@ -169,6 +179,7 @@ WENGERT_INLINE std::vector<AnyTensor> replay_body(const Graph& with_host,
     std::size_t next = 0;
     std::vector<AnyTensor> values(g.size()), operands, out;
     std::vector<bool> example(g.size(), false);  // made of the inputs
+    const std::vector<bool> whole = read_whole(g);
     for (ValueId v = 0; v < g.size(); ++v) {
         const GraphNode& n = g.node(v);
         if (n.kind != Graph::Kind::operation) {
@@ -182,7 +193,7 @@ WENGERT_INLINE std::vector<AnyTensor> replay_body(const Graph& with_host,
             std::any_of(operands.begin(), operands.end(), [](const AnyTensor& t) { return bool(t.node); });
         const LoopParameters* l = loop_parameters(n);
         if (l && l->kind == LoopParameters::Kind::scan && reverse && (depends || l->communicates) &&
-            l->kept == 0 && differentiable(l->dtype)) {
+            l->kept == 0 && differentiable(l->dtype) && !whole[v]) {  // with its states the block is longer
             values[v] = apply_loop(with_history(*l), operands, n.at);
         } else if (!l && n.primitive->communicates && next < known.size()) {
             values[v] = recorded_again(g, n, operands, known[next++]);

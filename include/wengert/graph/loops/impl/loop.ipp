@@ -190,9 +190,30 @@ WENGERT_INLINE AnyTensor apply_communicating_loop(const Primitive& p, const void
     return record_obliged(p, operands.data(), own, std::move(out), &loop, &noted, at, false);
 }
 
+/// Operands with as many elements as the body reads: anything else is a fault in a rule of ours, and would be written past an end.
+inline void check_operands_of(const LoopParameters& p, const std::vector<AnyTensor>& in, const Site& at)
+{
+    using Kind = LoopParameters::Kind;
+    if (p.kind == Kind::scan_pull || p.kind == Kind::while_pull) return;
+    const Graph& g = *p.body;
+    const std::size_t first = p.kind == Kind::cond, n = std::min(g.inputs().size(), in.size() - first);
+    for (std::size_t i = 0; i < n; ++i) {
+        const bool sliced = p.kind == Kind::scan && i >= p.states && i < p.states + p.xs;
+        const std::size_t steps = sliced ? static_cast<std::size_t>(p.steps) : 1;
+        const std::size_t wanted = element_count(g.node(g.inputs()[i]).shape) * steps;
+        if (in[first + i].value->count != wanted)
+            fail<TapeError>(primitive_of(p).name,
+                            "operand " + std::to_string(first + i) + " has " +
+                                std::to_string(in[first + i].value->count) + " elements, the body reads " +
+                                std::to_string(wanted) + ": a fault of the library, please report it",
+                            at);
+    }
+}
+
 WENGERT_INLINE AnyTensor apply_loop(std::shared_ptr<const LoopParameters> p, const std::vector<AnyTensor>& in,
                                     const Site& at)
 {
+    check_operands_of(*p, in, at);
     const Primitive& primitive = primitive_of(*p);
     const Loop op{std::move(p)};
     return apply_any(primitive, &op, in.data(), in.size(), at);
