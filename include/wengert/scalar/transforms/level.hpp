@@ -85,6 +85,7 @@ private:
     void look_for_lost(const ScalarNumber* y, std::size_t count) const;
     ScalarHandle outside(const ScalarNumber& y, std::uint64_t mask) const;
     bool spans_alone() const;
+    bool sweep_few(ScalarPosition result);
     void sweep_spans(ScalarPosition result);
     std::size_t forward_level_below() const;
     bool sweep_with_tangents(std::size_t forward, ScalarPosition result);

@@ -75,7 +75,7 @@ WENGERT_INLINE ScalarHandle NumberLevel::sweep_from(const ScalarNumber& y)
     else if (tape_.anomaly || !spans_alone())
         cotangent = walk(y);
     else if (forward = forward_level_below(); !forward || !sweep_with_tangents(forward, position_of(y)))
-        sweep_spans(position_of(y));
+        if (!sweep_few(position_of(y))) sweep_spans(position_of(y));
     scope_.close();
     if (!dots_.empty()) give_tangents(forward);
     if (cotangent.value) {
@@ -92,6 +92,39 @@ WENGERT_INLINE bool NumberLevel::spans_alone() const
     std::size_t i = all.size();
     for (const Node* n = tape_.last(); n && n->sequence >= scope_.start(); n = n->previous)
         if (i == 0 || all[--i]->node != n) return false;
+    return true;
+}
+
+/// One span of few operations that depends on no other level, as in a gradient of a handful of operations: adjoints on the stack.
+/// False where it is not so.
+WENGERT_INLINE bool NumberLevel::sweep_few(ScalarPosition result)
+{
+    constexpr std::size_t few = 64;
+    const auto& all = stream_.spans();
+    const Node& span = *all.back()->node;
+    const bool alone = all.size() == 1 || all[all.size() - 2]->node->sequence < scope_.start();
+    const std::uint64_t lower = tape_.active & Tape::below(scope_.level());
+    const std::size_t size = result + 1 - first_;
+    if (!alone || size > few || span.sequence < scope_.start() || (span.mask & lower) ||
+        stream_.cell_tensors || stream_.chunk_of(first_) != stream_.chunk())
+        return false;
+    const bool guarded = !tape_.allow_nan;
+    const auto base = static_cast<std::uint32_t>(first_ - stream_.chunk());
+    const ScalarEntry* const entries = stream_.entries();
+    double adjoints[few];
+    std::fill_n(adjoints, size, 0.0);
+    adjoints[size - 1] = 1.0;
+    const auto value = [entries](std::uint32_t k) { return entries[k].value; };
+    for (std::uint32_t i = base + static_cast<std::uint32_t>(size); i-- > base + count_;) {
+        const double g = adjoints[i - base];
+        if (entries[i].op() == ScalarOp::input || (guarded && g == 0.0)) continue;
+        const auto add = [&](std::uint32_t k, double r) __attribute__((always_inline))
+        {
+            if (k >= base) adjoints[k - base] += r;
+        };
+        detail::pull(entries[i], i, g, value, add);
+    }
+    for (std::size_t k = 0; k < count_; ++k) numbers()[k] = {{}, adjoints[k]};
     return true;
 }
 
