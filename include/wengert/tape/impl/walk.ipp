@@ -23,8 +23,8 @@ WENGERT_INLINE WalkFailure& last_failure()
 
 WENGERT_INLINE Walk::Walk(Tape& tape, std::size_t level, std::uint64_t start, std::uint64_t lower,
                           bool retain)
-    : tape_(tape), level_(level), bit_(Tape::bit(level)), start_(start), lower_(tape.active & lower), of_loops_(tape.levels_of_loops & lower),
-      keep_(retain)
+    : tape_(tape), level_(level), bit_(Tape::bit(level)), start_(start), lower_(tape.active & lower),
+      of_loops_(tape.levels_of_loops & lower), keep_(retain)
 {}
 
 WENGERT_INLINE void Walk::run(const Ref<Node>& out, AnyTensor g)
