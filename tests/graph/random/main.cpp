@@ -93,6 +93,7 @@ Options read(int argc, char** argv)
         else
             throw std::runtime_error("unknown option " + name);
     }
+    if (o.executors & rp::emitted_text) o.wanted.without.push_back("told");  // no host in the text
     if (!o.together) o.together = o.compiles() ? 300 : 1;
     return o;
 }
