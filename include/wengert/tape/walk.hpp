@@ -170,7 +170,7 @@ private:
     void accumulate(Node& n, AnyTensor& g)
     {
         AnyTensor& c = n.cotangent;
-        if (c.value->shape.size() < n.shape.size()) [[unlikely]] {  // a token: see add_part()
+        if (c.value->shape.size() < n.shape.size() && n.primitive->loop) [[unlikely]] {  // add_part()'s token
             c = std::move(g);
             return;
         }

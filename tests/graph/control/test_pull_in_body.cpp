@@ -48,6 +48,12 @@ D branched(const D& y)
 }
 D kept(const D& y) { return wg::checkpoint(looped)(y); }
 D plain(const D& y) { return y * tanh(y); }
+D kept_plain(const D& y) { return wg::checkpoint(plain)(y); }
+D kept_loops(const D& y)
+{
+    const auto twice = [](const D& s) { return std::pair(looped(s), std::tuple<>()); };
+    return wg::checkpoint([=](const D& z) { return wg::scan(twice, z, 2).first; })(y);
+}
 
 template <class F> void check_everywhere(const F& steps, Orders orders = Orders::both)
 {
@@ -103,6 +109,11 @@ D sloped(const D& y)
 TEST_CASE("pullbacks in bodies: of a function without loops", "[control]") { check_everywhere(plain); }
 TEST_CASE("pullbacks in bodies: of loops", "[control]") { check_everywhere(looped); }
 TEST_CASE("pullbacks in bodies: of branches", "[control]") { check_everywhere(branched); }
+TEST_CASE("pullbacks in bodies: of checkpoints without a loop", "[control]") { check_everywhere(kept_plain); }
+TEST_CASE("pullbacks in bodies: of checkpoints with loops in a loop", "[control]")
+{
+    check_everywhere(kept_loops);
+}
 TEST_CASE("pullbacks in bodies: of a rule of the user's", "[control]")
 {
     check_everywhere(ruled, Orders::reverse_only);
@@ -140,6 +151,20 @@ TEST_CASE("pullbacks in bodies: what has escaped from a transform is refused as 
         return wg::cond(
             z(0) > 0.0, [](const D& s) { return s; }, [](const D& s) { return -s; }, leak);
     };
+    const auto inner = [](const D& leak, const D& z) {
+        const auto row = [&](const D& s) {
+            return wg::scan([&](const D& t) { return std::pair(t * leak, std::tuple<>()); }, s, 2).first;
+        };
+        return wg::scan([&](const D& s) { return std::pair(row(s), std::tuple<>()); }, z, 2).first;
+    };
+    const auto inner_state = [](const D& leak, const D& z) {
+        const auto row = [&](const D& s) {
+            return s * wg::scan([](const D& t) { return std::pair(2.0 * t, std::tuple<>()); }, leak, 2).first;
+        };
+        return wg::scan([&](const D& s) { return std::pair(row(s), std::tuple<>()); }, z, 2).first;
+    };
+    CHECK_THROWS_AS(escaping(inner)(x), wg::TapeError);
+    CHECK_THROWS_AS(escaping(inner_state)(x), wg::TapeError);
     CHECK_THROWS_AS(escaping(state)(x), wg::TapeError);
     CHECK_THROWS_AS(escaping(result)(x), wg::TapeError);
     CHECK_THROWS_AS(escaping(operand)(x), wg::TapeError);

@@ -18,9 +18,10 @@ struct TracedBody {
 
 /// What is known of a body before it is traced.
 struct BodyUse {
-    bool real;       ///< the program runs it on the examples
-    bool may_guard;  ///< its guards may become an output
-    bool repeats;    ///< the program may run it more than once
+    std::string_view loop;  ///< its name, for errors
+    bool real;              ///< the program runs it on the examples
+    bool may_guard;         ///< its guards may become an output
+    bool repeats;           ///< the program may run it more than once
 };
 
 /// Traces a body. Null if its guards cannot be hoisted, if a value of its own escapes, or if it throws on examples that are not real:

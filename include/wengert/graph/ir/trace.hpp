@@ -62,7 +62,7 @@ public:
     Recorder* trace_of_loops() noexcept { return this; }
     void constant(const Block& b, const Site& at)
     {
-        if (outer_) outer_->constant(b, at);
+        if (outer_ && !again) outer_->constant(b, at);
     }
     Graph& graph() noexcept { return graph_; }
     const std::vector<Ref<Block>>& blocks() const noexcept { return blocks_; }
@@ -71,10 +71,19 @@ public:
     const std::unordered_map<std::uint64_t, Ref<Block>>& keys() const noexcept { return keys_; }
     const std::vector<Ref<Block>>& aliases() const noexcept { return aliases_; }
 
-    bool bodies_twice = true;             ///< traces the bodies of loops in it a second time, and compares
-    std::string_view body_of = "freeze";  ///< the loop whose body it traces,
-    Site body_at = {};                    ///< its line,
-    int lowered_around = 0;               ///< and Tape::lowered there
+    bool bodies_twice = true;  ///< traces the bodies of loops in it a second time, and compares
+    bool again = false;  ///< it is such a second one: a checkpoint around has noted what the first one read
+    std::string_view body_of = "freeze";  ///< the loop whose body it traces
+    Site body_at = {};                    ///< the line of that loop
+    int lowered_around = 0;               ///< Tape::lowered where that loop is called
+
+    /// Tape::lowered without what the bodies that are traced add to it: 0 where no rule runs, and an operand that has escaped from
+    /// a transform is refused.
+    int lowered_outside() const noexcept
+    {
+        const int now = Tape::current().lowered;
+        return now == lowered_ ? lowered_around : now;
+    }
 
 protected:
     explicit Trace(const Table& table);
@@ -95,8 +104,7 @@ private:
     KeyHook* outer_keys_ = nullptr;
     bool running_ = false, varies_ = false;
     std::uint64_t start_ = 0;  ///< nodes before it come from outside
-    int lowered_ =
-        0;  ///< Tape::lowered outside of rules: a body may not capture what has escaped from a transform
+    int lowered_ = 0;          ///< Tape::lowered when it began: higher in a rule that runs meanwhile
     Graph graph_;
     IdTable known_;                   ///< by block
     std::vector<Ref<Block>> blocks_;  ///< of every value

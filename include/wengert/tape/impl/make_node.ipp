@@ -47,7 +47,8 @@ WENGERT_INLINE Ref<Node> make_node(Tape& tape, const Primitive& p, const AnyTens
                 node->inputs[i] = source;
             }
             if (saves >> std::min<std::size_t>(i, 7) & 1) {
-                Block* const b = source && !depends ? seen_as(tape, *in[i]) : in[i]->value.get();
+                const bool of_loop = source && (source->mask & tape.levels_of_loops & ~mask);
+                Block* const b = source && (!depends || of_loop) ? seen_as(tape, *in[i]) : in[i]->value.get();
                 retain(b);
                 node->saved()[i] = b;
             }

@@ -8,8 +8,11 @@
 namespace wengert::detail {
 
 /// Throws TapeError where an operand has escaped from a transform that has ended. What a body captures has been asked there.
-inline void check_operands(std::string_view name, const std::vector<AnyTensor>& operands, const Site& at)
+inline void check_operands(Recorder& outer, std::string_view name, const std::vector<AnyTensor>& operands,
+                           const Site& at)
 {
+    int& lowered = Tape::current().lowered;
+    const Restore<int> strict(lowered, static_cast<const Trace&>(outer).lowered_outside());
     for (const AnyTensor& t : operands) {
         const AnyTensor* const one = &t;
         static_cast<void>(Tape::current().dependence(&one, 1, name, at));
@@ -20,11 +23,11 @@ WENGERT_INLINE Leaves record_scan(Recorder& outer, const std::vector<AnyTensor>&
                                   const std::vector<AnyTensor>& xs, std::int64_t steps,
                                   std::uint64_t snapshots, const BodyFunction& body, const Site& at)
 {
-    check_operands("scan", state, at);
-    check_operands("scan", xs, at);
+    check_operands(outer, "scan", state, at);
+    check_operands(outer, "scan", xs, at);
     std::vector<AnyTensor> in = state;
     append_to(in, example_slices(xs));
-    auto traced = trace_body(outer, in, {steps > 0, true, steps > 1}, body, at);
+    auto traced = trace_body(outer, in, {"scan", steps > 0, true, steps > 1}, body, at);
     if (!traced) return {};
     in = state;
     auto p = loop_of(Kind::scan, *traced, in);
@@ -46,16 +49,16 @@ WENGERT_INLINE Leaves record_scan(Recorder& outer, const std::vector<AnyTensor>&
 WENGERT_INLINE Leaves record_while(Recorder& outer, const std::vector<AnyTensor>& state,
                                    const BodyFunction& test, const BodyFunction& body, const Site& at)
 {
-    check_operands("while_loop", state, at);
+    check_operands(outer, "while_loop", state, at);
     bool goes_on = false;
     const auto look = [&](const std::vector<AnyTensor>& in, Recorder& trace, HeldBlocks& held) {
         Leaves go_on = test(in, trace, held);
         goes_on = *readable(go_on->front().value)->as<bool>();
         return go_on;
     };
-    const auto tested = trace_body(outer, state, {true, false, true}, look, at);
+    const auto tested = trace_body(outer, state, {"while_loop", true, false, true}, look, at);
     if (!tested) return {};
-    auto traced = trace_body(outer, state, {goes_on, true, true}, body, at);
+    auto traced = trace_body(outer, state, {"while_loop", goes_on, true, true}, body, at);
     if (!traced) return {};
     std::vector<AnyTensor> in = state;
     auto p = loop_of(Kind::while_loop, *traced, in);
@@ -73,13 +76,13 @@ WENGERT_INLINE Leaves record_cond(Recorder& outer, const Tensor<bool>& pred, con
                                   const std::function<bool()>& alike, const Site& at)
 {
     if (BranchCount::too_many()) return {};
-    check_operands("cond", {pred.any()}, at);
-    check_operands("cond", in, at);
+    check_operands(outer, "cond", {pred.any()}, at);
+    check_operands(outer, "cond", in, at);
     const BranchCount count;
     const bool taken = *readable(pred.any().value)->as<bool>();
-    auto first = trace_body(outer, in, {taken, true, false}, yes, at);
+    auto first = trace_body(outer, in, {"cond", taken, true, false}, yes, at);
     if (!first) return {};
-    auto second = trace_body(outer, in, {!taken, true, false}, no, at);
+    auto second = trace_body(outer, in, {"cond", !taken, true, false}, no, at);
     if (!second || !alike()) return {};
     const bool flag = first->flag || second->flag;
     for (auto* branch : {&*first, &*second})

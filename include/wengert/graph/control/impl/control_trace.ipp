@@ -47,17 +47,19 @@ private:
     }
 };
 
-inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examples, BodyUse use,
-                                             bool bodies_twice, const BodyFunction& f, const Site& at)
+inline std::optional<TracedBody> traced_body(const Trace& outer, const std::vector<AnyTensor>& examples,
+                                             BodyUse use, bool again, const BodyFunction& f, const Site& at)
 {
     Tape& tape = Tape::current();
     const Restore<std::uint64_t> levels(tape.levels_of_loops, tape.levels_of_loops | tape.active);
-    const int lowered_around = tape.lowered;
+    const int lowered_around = outer.lowered_outside();
     const NoGrad unrecorded;
     const Speculation speculation(!use.real);
     const Restore<int> deeper(body_depth(), body_depth() + 1);
     Trace trace;
-    trace.bodies_twice = bodies_twice;
+    trace.bodies_twice = outer.bodies_twice && !again;
+    trace.again = again;
+    trace.body_of = use.loop;
     trace.body_at = at;
     trace.lowered_around = lowered_around;
     HeldBlocks held;
@@ -84,11 +86,10 @@ inline std::optional<TracedBody> traced_body(const std::vector<AnyTensor>& examp
 }
 
 inline std::optional<TracedBody> trace_once(Recorder& outer, const std::vector<AnyTensor>& examples,
-                                            BodyUse use, bool bodies_twice, const BodyFunction& f,
-                                            const Site& at)
+                                            BodyUse use, bool again, const BodyFunction& f, const Site& at)
 {
     try {
-        return traced_body(examples, use, bodies_twice, f, at);
+        return traced_body(static_cast<const Trace&>(outer), examples, use, again, f, at);
     } catch (const MemoryError&) {
         throw;
     } catch (const std::bad_alloc&) {
@@ -113,14 +114,14 @@ inline std::string body_difference(const TracedBody& then, const TracedBody& now
     return "the function read other tensors from outside than when it was traced";
 }
 
-/// The second trace of a body, without a second trace of the bodies in it. Of those who look on only `outer` sees it: what a
-/// checkpoint has noted of the first holds for both, and a limit of branches is not used up twice.
+/// The second trace of a body, without a second trace of the bodies in it. The recorders between it and `outer` do not see it: what a
+/// checkpoint has noted of the first trace holds for both. Nor does it use up the limit of branches.
 inline std::optional<TracedBody> trace_again(Recorder& outer, const std::vector<AnyTensor>& examples,
                                              BodyUse use, int branches, const BodyFunction& f, const Site& at)
 {
     const Restore<Recorder*> only(current_thread().recorder, &outer);
     BranchCount::traced = branches;
-    return trace_once(outer, examples, use, false, f, at);
+    return trace_once(outer, examples, use, true, f, at);
 }
 
 WENGERT_INLINE std::optional<TracedBody> trace_body(Recorder& outer, const std::vector<AnyTensor>& examples,
@@ -128,7 +129,7 @@ WENGERT_INLINE std::optional<TracedBody> trace_body(Recorder& outer, const std::
 {
     const bool twice = static_cast<const Trace&>(outer).bodies_twice;
     const int branches = BranchCount::traced;
-    std::optional<TracedBody> body = trace_once(outer, examples, use, twice, f, at);
+    std::optional<TracedBody> body = trace_once(outer, examples, use, false, f, at);
     // a callback holds a function, which cannot be compared
     if (!twice || !use.repeats || !body || body->varies || body->effects) return body;
     const std::optional<TracedBody> again = trace_again(outer, examples, use, branches, f, at);

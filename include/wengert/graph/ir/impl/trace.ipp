@@ -62,12 +62,12 @@ WENGERT_INLINE const Block& Trace::variable(const AnyTensor& t)
     if (!outer_) return *t.value;
     if (!outer_->holds()) return outer_->variable(t);
     if (t.node->sequence >= start_) return *t.value;
-    if (const auto at = variables_.find(t.node.get()); at != variables_.end()) return *blocks_[at->second];
     if (Tape& tape = Tape::current(); tape.lowered == lowered_) {
         const Restore<int> strict(tape.lowered, lowered_around);
         const AnyTensor* const one = &t;
         static_cast<void>(tape.dependence(&one, 1, body_of, body_at));
     }
+    if (const auto at = variables_.find(t.node.get()); at != variables_.end()) return *blocks_[at->second];
     const Ref<Block> own = another_header(t.value);
     captured_.push_back(t);
     variables_[t.node.get()] = input(own, {});
@@ -127,7 +127,7 @@ WENGERT_INLINE void Trace::by_value()
 
 WENGERT_INLINE std::shared_ptr<const void> Trace::settle(const Finding& f, const Site& at)
 {
-    return outer_ ? outer_->settle(f, at) : f.find();
+    return outer_ && !again ? outer_->settle(f, at) : f.find();
 }
 
 WENGERT_INLINE void Trace::refuse(std::string_view what, const Site& at)

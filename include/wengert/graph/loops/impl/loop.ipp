@@ -190,7 +190,7 @@ WENGERT_INLINE AnyTensor apply_communicating_loop(const Primitive& p, const void
     return record_obliged(p, operands.data(), own, std::move(out), &loop, &noted, at, false);
 }
 
-/// Operands with as many elements as the body reads: anything else is a fault in a rule of ours, and would be written past an end.
+/// Throws where an operand has not as many elements as the body reads: a rule of ours is wrong then, and memory would be overwritten.
 inline void check_operands_of(const LoopParameters& p, const std::vector<AnyTensor>& in, const Site& at)
 {
     using Kind = LoopParameters::Kind;
@@ -201,7 +201,7 @@ inline void check_operands_of(const LoopParameters& p, const std::vector<AnyTens
         const bool sliced = p.kind == Kind::scan && i >= p.states && i < p.states + p.xs;
         const std::size_t steps = sliced ? static_cast<std::size_t>(p.steps) : 1;
         const std::size_t wanted = element_count(g.node(g.inputs()[i]).shape) * steps;
-        if (in[first + i].value->count != wanted)
+        if (in[first + i].value && in[first + i].value->count != wanted)
             fail<TapeError>(primitive_of(p).name,
                             "operand " + std::to_string(first + i) + " has " +
                                 std::to_string(in[first + i].value->count) + " elements, the body reads " +

@@ -96,7 +96,7 @@ WENGERT_INLINE bool NumberLevel::spans_alone() const
 }
 
 /// One span of few operations that depends on no other level, as in a gradient of a handful of operations: adjoints on the stack.
-/// False where it is not so.
+/// False where it is not so, or where the result is a variable.
 WENGERT_INLINE bool NumberLevel::sweep_few(ScalarPosition result)
 {
     constexpr std::size_t few = 64;
@@ -105,7 +105,7 @@ WENGERT_INLINE bool NumberLevel::sweep_few(ScalarPosition result)
     const bool alone = all.size() == 1 || all[all.size() - 2]->node->sequence < scope_.start();
     const std::uint64_t lower = tape_.active & Tape::below(scope_.level());
     const std::size_t size = result + 1 - first_;
-    if (!alone || size > few || span.sequence < scope_.start() || (span.mask & lower) ||
+    if (!alone || size > few || size <= count_ || span.sequence < scope_.start() || (span.mask & lower) ||
         stream_.cell_tensors || stream_.chunk_of(first_) != stream_.chunk())
         return false;
     const bool guarded = !tape_.allow_nan;
