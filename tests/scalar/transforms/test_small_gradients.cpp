@@ -56,16 +56,15 @@ template <class N> N computed(const Codes& codes, int length, const std::array<N
     return padded(values.back(), pad);
 }
 
-/// But for what a compiler makes of products and sums, where the two are different code.
 bool alike(const R& a, const R& b)
 {
     const double x = a.value(), y = b.value();
-    return x == y || (x != x && y != y) || std::abs(x - y) <= 1e-12 * std::max(1.0, std::abs(y));
+    return x == y || (x != x && y != y);
 }
 
 }  // namespace
 
-TEST_CASE("few operations: the same as in a long function", "[scalar]")
+TEST_CASE("few operations: the same bits as in a long function", "[scalar]")
 {
     std::mt19937 random(20261127);
     for (int trial = 0; trial < 2000; ++trial) {
@@ -86,7 +85,9 @@ TEST_CASE("few operations: the same as in a long function", "[scalar]")
         CHECK(alike(std::get<1>(few), std::get<1>(many)));
         CHECK(alike(std::get<2>(few), std::get<2>(many)));
         const auto [value, slopes] = wg::value_and_grad<0, 1, 2>(f(0))(x, y, z);
-        CHECK(alike(value, R(computed<double>(codes, length, {x.value(), y.value(), z.value()}, 0))));
+        const double plain = computed<double>(codes, length, {x.value(), y.value(), z.value()}, 0);
+        CHECK(std::abs(value.value() - plain) <=
+              1e-12 * std::max(1.0, std::abs(plain)));  // compilers fuse it
         CHECK(alike(std::get<1>(slopes), std::get<1>(few)));
     }
 }

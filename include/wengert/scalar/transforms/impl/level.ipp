@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "../../../base/separate.hpp"
+#include "../../../kernels/cpu/lane_type.hpp"
 #include "../../real/adjoints.hpp"
 #include "../../real/directions.hpp"
 #include "../../real/tangents.hpp"
@@ -120,7 +121,7 @@ WENGERT_INLINE bool NumberLevel::sweep_few(ScalarPosition result)
         if (entries[i].op() == ScalarOp::input || (guarded && g == 0.0)) continue;
         const auto add = [&](std::uint32_t k, double r) __attribute__((always_inline))
         {
-            if (k >= base) adjoints[k - base] += r;
+            if (k >= base) adjoints[k - base] += unfused(r);  // as in longer sweeps, to the bit
         };
         detail::pull(entries[i], i, g, value, add);
     }
