@@ -212,6 +212,7 @@ public:
     std::unordered_map<const Node*, PackedValues> packed;
     Site site_override;  ///< the user's line while a rule of his operation runs
     bool in_rule = false;
+    int walks = 0;              ///< sweeps in progress, one in another
     bool pull_follows = false;  ///< what is recorded now is swept next: sections may keep what that reads
     TapeExtension* extension = nullptr;
     /// What every sweep of its levels passes, whoever used the results, in the order of time (tape/obliged.hpp).

@@ -251,6 +251,18 @@ private:
     /// After a failure nothing may stay behind on the nodes that were not reached.
     void abandon() noexcept;
 
+    /// What nodes hold for a walk around this one: a checkpoint that it runs again may call a pullback of older operations. They get it
+    /// back at the end.
+    struct SetAside {
+        std::vector<std::pair<Ref<Node>, AnyTensor>> cotangents;
+        std::vector<bool> pending;
+        SetAside() = default;
+        SetAside(const SetAside&) = delete;
+        SetAside& operator=(const SetAside&) = delete;
+        ~SetAside();
+    };
+    void set_aside();
+
     Tape& tape_;
     std::size_t level_;
     std::uint64_t bit_, start_, lower_, of_loops_;
@@ -260,6 +272,7 @@ private:
     std::uint64_t highest_ = 0;
     Node* current_ = nullptr;
     Ref<Node> held_;
+    SetAside aside_;
     std::vector<Ref<Node>> leaves_, rerun_;
     std::unordered_map<const Node*, std::vector<AnyTensor>> parts_;
     SweepObserver* observer_ = nullptr;

@@ -49,6 +49,12 @@ D branched(const D& y)
 D kept(const D& y) { return wg::checkpoint(looped)(y); }
 D plain(const D& y) { return y * tanh(y); }
 D kept_plain(const D& y) { return wg::checkpoint(plain)(y); }
+D kept_steps(const D& y)
+{
+    wg::LoopOptions<D> options;
+    options.steps = 4, options.snapshots = 2;
+    return wg::checkpoint_loop([](const D& s) { return s * tanh(s) + 0.5; }, y, options);
+}
 D kept_loops(const D& y)
 {
     const auto twice = [](const D& s) { return std::pair(looped(s), std::tuple<>()); };
@@ -110,6 +116,10 @@ TEST_CASE("pullbacks in bodies: of a function without loops", "[control]") { che
 TEST_CASE("pullbacks in bodies: of loops", "[control]") { check_everywhere(looped); }
 TEST_CASE("pullbacks in bodies: of branches", "[control]") { check_everywhere(branched); }
 TEST_CASE("pullbacks in bodies: of checkpoints without a loop", "[control]") { check_everywhere(kept_plain); }
+TEST_CASE("pullbacks in bodies: of loops that keep some states", "[control]")
+{
+    check_everywhere(kept_steps);
+}
 TEST_CASE("pullbacks in bodies: of checkpoints with loops in a loop", "[control]")
 {
     check_everywhere(kept_loops);
@@ -169,4 +179,23 @@ TEST_CASE("pullbacks in bodies: what has escaped from a transform is refused as 
     CHECK_THROWS_AS(escaping(result)(x), wg::TapeError);
     CHECK_THROWS_AS(escaping(operand)(x), wg::TapeError);
     CHECK_THROWS_AS(escaping(branch)(x), wg::TapeError);
+}
+
+TEST_CASE("pullbacks: two sweeps at once, of which one runs a checkpoint again that the other is part of",
+          "[control]")
+{
+    const auto both = [](const D& x) {
+        const auto pull = wg::vjp(kept_plain, x).second;
+        const auto again = wg::checkpoint([=](const D& z) { return pull(z) * z + pull(2.0 * z); });
+        return wg::sum(0.5 * pull(2.0 * x) + again(x));
+    };
+    const auto alone = [](const D& x) {  // the same without checkpoints
+        const auto pull = wg::vjp(plain, x).second;
+        return wg::sum(0.5 * pull(2.0 * x) + pull(x) * x + pull(2.0 * x));
+    };
+    const D x{0.5, -0.3}, wanted = wg::grad(alone)(x);
+    CHECK(wg::allclose(wg::grad(both)(x), wanted, 1e-14));
+    CHECK(wg::allclose(wg::freeze(wg::grad(both))(x), wanted, 1e-14));
+    const auto frozen = wg::freeze(both);
+    CHECK(wg::allclose(wg::grad(frozen)(x), wanted, 1e-14));
 }

@@ -25,12 +25,33 @@ WENGERT_INLINE Walk::Walk(Tape& tape, std::size_t level, std::uint64_t start, st
                           bool retain)
     : tape_(tape), level_(level), bit_(Tape::bit(level)), start_(start), lower_(tape.active & lower),
       of_loops_(tape.levels_of_loops & lower), keep_(retain)
-{}
+{
+    if (tape_.walks > 0) [[unlikely]]
+        set_aside();
+}
 
 WENGERT_INLINE void Walk::run(const Ref<Node>& out, AnyTensor g)
 {
     std::pair<Node*, AnyTensor> root(out.get(), std::move(g));
     run(&root, 1);
+}
+
+WENGERT_INLINE void Walk::set_aside()
+{
+    for (const Node* n = tape_.last(); n && n->sequence >= start_; n = n->previous) {
+        if (!n->pending && !n->cotangent.value) continue;
+        Node& node = *const_cast<Node*>(n);
+        aside_.cotangents.emplace_back(Ref<Node>(&node), std::exchange(node.cotangent, {}));
+        aside_.pending.push_back(std::exchange(node.pending, false));
+    }
+}
+
+WENGERT_INLINE Walk::SetAside::~SetAside()
+{
+    for (std::size_t k = 0; k < cotangents.size(); ++k) {
+        cotangents[k].first->cotangent = std::move(cotangents[k].second);
+        cotangents[k].first->pending = pending[k];
+    }
 }
 
 WENGERT_INLINE void Walk::take_obliged(std::size_t first)
@@ -48,6 +69,7 @@ WENGERT_INLINE void Walk::run(std::pair<Node*, AnyTensor>* roots, std::size_t co
                               const std::vector<Ref<Node>>* given)
 {
     const std::vector<Ref<Node>>& obliged = given ? *given : tape_.obliged;
+    const Restore<int> running(tape_.walks, tape_.walks + 1);
     current_ = nullptr;
     const auto start_at = [&](Node* n) {
         if (!current_ || n->sequence > current_->sequence) current_ = n;

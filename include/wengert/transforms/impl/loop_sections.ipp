@@ -49,12 +49,15 @@ WENGERT_INLINE AnyTensors LoopSection::rerun_loop(const SectionRule& rule, const
 WENGERT_INLINE LoopState advance_loop(LoopSteps& loop, LoopState state, std::uint64_t a, std::uint64_t b)
 {
     const NoGrad nothing_recorded;
-    for (AnyTensor& t : state) t.node = {};
+    const auto without_nodes = [](LoopState& values) {
+        for (AnyTensor& t : values)
+            if (t.node) t = {Ref<Block>(seen_as(Tape::current(), t)), {}};
+    };
+    without_nodes(state);
     AnyTensors outputs;
     for (std::uint64_t i = a; i < b; ++i) {
         LoopState next = i < loop.looked ? loop.make(i, state, &LoopReport::forward) : loop.look(i, state);
-        for (AnyTensor& t : next)
-            if (t.node) t = {Ref<Block>(seen_as(Tape::current(), t)), {}};
+        without_nodes(next);
         outputs.insert(outputs.end(), next.begin() + static_cast<std::ptrdiff_t>(loop.state_size),
                        next.end());
         next.resize(loop.state_size);
