@@ -201,9 +201,8 @@ public:
 
     ActiveLevels active = 1;
     std::uint64_t forward_levels = 0;
-    std::uint64_t levels_of_loops =
-        0;            ///< while a loop's body is traced: those at which the loop will be recorded
-    int lowered = 0;  ///< > 0 while a rule runs: values of inner levels are then legitimate
+    std::uint64_t levels_of_loops = 0;  ///< of the loops whose bodies are traced: where they will record
+    int lowered = 0;                    ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;
     bool save_all = false;              ///< nodes keep every input and the output (audit)
     bool allow_nan = false;             ///< switches the zero-cotangent rule off
