@@ -146,6 +146,7 @@ WENGERT_INLINE AnyTensor unpacked(const AnyTensor& block, const LoopParameters::
 
 WENGERT_INLINE void pack_result(const Block& from, std::byte* to, DType packed)
 {
+    if (from.count == 0) return;  // memcpy takes no null
     if (from.strided) return pack_result(*copy_of(from), to, packed);
     if (!differentiable(from.dtype) || from.dtype == packed) {
         std::memcpy(to, from.data, from.bytes());
