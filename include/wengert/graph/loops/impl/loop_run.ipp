@@ -145,9 +145,9 @@ inline void LoopRun::put_rows(const Body& b, bool early, std::size_t k, bool kee
         std::byte* const to = row.to + (row.kept ? row_ : k) * row.stride;
         if (row.plain && row.stride == 8)
             std::memcpy(to, row.from->data, 8);
-        else if (row.plain)
+        else if (row.plain && row.stride > 0)
             std::memcpy(to, row.from->data, row.stride);
-        else
+        else if (!row.plain)
             pack_result(*row.from, to, p_.dtype);
     }
 }
