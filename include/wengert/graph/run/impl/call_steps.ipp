@@ -25,7 +25,7 @@ WENGERT_INLINE void Call::compute(Thread& t) const
     if (r->data == out->data && !r->strided) return;
     t.planned = {};
     if (r->strided) return copy_elements(*copy_of(*r), *out);
-    std::memmove(out->data, r->data, out->bytes());
+    if (r->count > 0) std::memmove(out->data, r->data, out->bytes());
 }
 
 WENGERT_INLINE Ref<Block> Call::on_copies() const
