@@ -201,7 +201,7 @@ public:
 
     ActiveLevels active = 1;
     std::uint64_t forward_levels = 0;
-    std::uint64_t levels_of_loops = 0;  ///< of the loops whose bodies are traced: where they will record
+    std::uint64_t levels_of_loops = 0;  ///< levels at which loops record whose bodies are being traced
     int lowered = 0;                    ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;
     bool save_all = false;              ///< nodes keep every input and the output (audit)

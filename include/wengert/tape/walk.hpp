@@ -251,11 +251,15 @@ private:
     /// After a failure nothing may stay behind on the nodes that were not reached.
     void abandon() noexcept;
 
-    /// What nodes hold for a walk around this one: a checkpoint that it runs again may call a pullback of older operations. They get it
-    /// back at the end.
+    /// Cotangents that nodes hold for a walk that is in progress around this one; they are put back at the end. A checkpoint that is run
+    /// again during a sweep may call a pullback, which sweeps the same nodes.
     struct SetAside {
-        std::vector<std::pair<Ref<Node>, AnyTensor>> cotangents;
-        std::vector<bool> pending;
+        struct Held {
+            Ref<Node> node;
+            AnyTensor cotangent;
+            bool pending;
+        };
+        std::vector<Held> held;
         SetAside() = default;
         SetAside(const SetAside&) = delete;
         SetAside& operator=(const SetAside&) = delete;

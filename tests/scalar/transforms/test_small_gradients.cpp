@@ -1,5 +1,5 @@
-// Gradients of few operations on reals, whose one span is swept on the stack: beside the same function behind more operations than that
-// takes, and beside plain numbers.
+// Gradients of few operations on reals have a sweep of their own. They are compared with the same function followed by many operations,
+// which takes the general sweep, and with plain numbers.
 #include "catch.hpp"
 
 #include <wengert/scalar.hpp>
@@ -15,7 +15,7 @@ using R = wg::Real<double>;
 
 namespace {
 
-/// One more than nothing, in so many operations.
+/// y behind so many operations that do not change it.
 template <class N> N padded(const N& y, int operations)
 {
     N z = y;

@@ -41,16 +41,17 @@ WENGERT_INLINE void Walk::set_aside()
     for (const Node* n = tape_.last(); n && n->sequence >= start_; n = n->previous) {
         if (!n->pending && !n->cotangent.value) continue;
         Node& node = *const_cast<Node*>(n);
-        aside_.cotangents.emplace_back(Ref<Node>(&node), std::exchange(node.cotangent, {}));
-        aside_.pending.push_back(std::exchange(node.pending, false));
+        aside_.held.push_back({Ref<Node>(&node), {}, node.pending});  // what may throw comes first
+        std::swap(aside_.held.back().cotangent, node.cotangent);
+        node.pending = false;
     }
 }
 
 WENGERT_INLINE Walk::SetAside::~SetAside()
 {
-    for (std::size_t k = 0; k < cotangents.size(); ++k) {
-        cotangents[k].first->cotangent = std::move(cotangents[k].second);
-        cotangents[k].first->pending = pending[k];
+    for (Held& h : held) {
+        h.node->cotangent = std::move(h.cotangent);
+        h.node->pending = h.pending;
     }
 }
 
