@@ -1,6 +1,7 @@
 // The reverse sweep: hands cotangents from a result back to the leaves of one level, newest node first.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -260,12 +261,12 @@ private:
             bool pending;
         };
         std::vector<Held> held;
-        SetAside() = default;
-        SetAside(const SetAside&) = delete;
-        SetAside& operator=(const SetAside&) = delete;
         ~SetAside();
     };
     void set_aside();
+
+    /// The cotangents of an operation's several results, by its node.
+    using Parts = std::unordered_map<const Node*, std::vector<AnyTensor>>;
 
     Tape& tape_;
     std::size_t level_;
@@ -276,9 +277,9 @@ private:
     std::uint64_t highest_ = 0;
     Node* current_ = nullptr;
     Ref<Node> held_;
-    SetAside aside_;
+    std::unique_ptr<SetAside> aside_;  ///< null unless there are such
     std::vector<Ref<Node>> leaves_, rerun_;
-    std::unordered_map<const Node*, std::vector<AnyTensor>> parts_;
+    std::unique_ptr<Parts> parts_;         ///< null until there is one
     SweepObserver* observer_ = nullptr;
     std::optional<detail::FinalCotangents> observed_;
 };

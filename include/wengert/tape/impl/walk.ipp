@@ -38,11 +38,12 @@ WENGERT_INLINE void Walk::run(const Ref<Node>& out, AnyTensor g)
 
 WENGERT_INLINE void Walk::set_aside()
 {
+    aside_ = std::make_unique<SetAside>();
     for (const Node* n = tape_.last(); n && n->sequence >= start_; n = n->previous) {
         if (!n->pending && !n->cotangent.value) continue;
         Node& node = *const_cast<Node*>(n);
-        aside_.held.push_back({Ref<Node>(&node), {}, node.pending});  // what may throw comes first
-        std::swap(aside_.held.back().cotangent, node.cotangent);
+        aside_->held.push_back({Ref<Node>(&node), {}, node.pending});  // what may throw comes first
+        std::swap(aside_->held.back().cotangent, node.cotangent);
         node.pending = false;
     }
 }
@@ -133,7 +134,8 @@ WENGERT_INLINE void Walk::end_observed()
 
 WENGERT_INLINE void Walk::add_part(Node& hub, std::size_t k, const AnyTensor& g)
 {
-    auto& parts = parts_[&hub];
+    if (!parts_) parts_ = std::make_unique<Parts>();
+    auto& parts = (*parts_)[&hub];
     if (parts.size() <= k) parts.resize(k + 1);
     parts[k] = parts[k].value ? hub.primitive->add(parts[k], g) : g;
     if (!hub.cotangent.value) deliver(hub, {token_block(), {}});
@@ -141,10 +143,9 @@ WENGERT_INLINE void Walk::add_part(Node& hub, std::size_t k, const AnyTensor& g)
 
 WENGERT_INLINE std::vector<AnyTensor> Walk::take_parts(const Node& hub)
 {
-    const auto at = parts_.find(&hub);
-    std::vector<AnyTensor> parts = at == parts_.end() ? std::vector<AnyTensor>() : std::move(at->second);
-    if (at != parts_.end()) parts_.erase(at);
-    return parts;
+    if (!parts_) return {};
+    auto found = parts_->extract(&hub);
+    return found ? std::move(found.mapped()) : std::vector<AnyTensor>();
 }
 
 WENGERT_INLINE void Walk::drop_unpacked(Node& n) noexcept
