@@ -164,10 +164,10 @@ public:
     /// Does it depend on any of these?
     bool depends(const Node& n, std::uint64_t levels) const noexcept
     {
-        std::uint64_t rest = n.mask & levels;
-        if (rest & 1) return true;  // level 0 never ends
+        std::uint64_t rest = n.mask & levels;  // most often of one level; level 0 never ends
         for (; rest; rest &= rest - 1)
-            if (is_of(n, static_cast<std::size_t>(std::countr_zero(rest)))) return true;
+            if (n.sequence >= levels_[std::countr_zero(rest)].start) [[likely]]
+                return true;
         return false;
     }
     static constexpr std::uint64_t bit(std::size_t level) { return std::uint64_t{1} << level; }
