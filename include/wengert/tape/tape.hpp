@@ -174,8 +174,8 @@ public:
     static constexpr std::uint64_t below(std::size_t level) { return bit(level) - 1; }
 
     /// The levels at which an operation on these inputs is recorded. Refuses tensors of other tapes.
-    std::uint64_t dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive,
-                             const Site& at)
+    [[gnu::always_inline]] std::uint64_t dependence(const AnyTensor* const* in, std::size_t n,
+                                                    std::string_view primitive, const Site& at)
     {
         std::uint64_t raw = 0, oldest = std::numeric_limits<std::uint64_t>::max();
         for (std::size_t i = 0; i < n; ++i)

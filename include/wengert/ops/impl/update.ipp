@@ -86,7 +86,7 @@ WENGERT_INLINE void update_any(AnyTensor& x, const Primitive& p, const AnyTensor
     refuse_writer(p.name, x, at);
     check_stores(p.name, y.value->shape, x.value->shape, at);
     Ref<Node> kept = mask ? Ref<Node>() : node_kept(x, at);
-    const unsigned uses = needed(tape, p, in, mask);
+    const unsigned uses = needed(p, depending(tape, p, in, mask));
     const unsigned own = y.value.get() == x.value.get() ? 3 : 1;
     if (!writable_in_place(x) || (uses & own) || tape.anomaly || (mask & tape.forward_levels))
         return commit_write(x, apply_elementwise(p, in, at), std::move(kept));

@@ -24,7 +24,7 @@ inline const Block* dying_operand(const Tape& tape, const Primitive& p, const An
 {
     if (tape.anomaly || tape.save_all || recorder() || (mask & tape.forward_levels)) return nullptr;
     const unsigned free =
-        unread(p, in, temporaries, mask && p.differentiable ? needed(tape, p, in, mask) : 0U);
+        unread(p, in, temporaries, mask && p.differentiable ? needed(p, depending(tape, p, in, mask)) : 0U);
     for (std::size_t i = 0; i < p.arity; ++i)
         if (free >> i & 1) {
             const Block& b = *in[i]->value;
@@ -48,7 +48,7 @@ inline bool small_and_unseen(const Tape& tape, const Thread& t, const Primitive&
 
 /// The node of such an operation, complete but for its place on the tape.
 inline Ref<Node> make_small_node(Tape& tape, const Primitive& p, const AnyTensor* const* in, Block& out,
-                                 std::uint64_t mask, unsigned saves, const Site& at)
+                                 std::uint64_t mask, unsigned inputs, unsigned saves, const Site& at)
 {
     const std::size_t n = p.arity;
     Node* node = tape.new_node(p, n, at);
@@ -56,7 +56,8 @@ inline Ref<Node> make_small_node(Tape& tape, const Primitive& p, const AnyTensor
     node->mask = mask;
     node->shape.copy_inline(out.shape);
     for (std::size_t i = 0; i < n; ++i) {
-        if (Node* source = in[i]->node.get(); source && tape.depends(*source, mask)) {
+        if (inputs >> i & 1) {
+            Node* const source = in[i]->node.get();
             retain(source);
             node->inline_input[i] = source;
         }
@@ -81,18 +82,19 @@ inline Block* small_dying_operand(const Primitive& p, const AnyTensor* const* in
     return nullptr;
 }
 
-inline AnyTensor apply_small(Tape& tape, Thread& t, const Primitive& p, const AnyTensor* const* in,
-                             std::uint64_t mask, const Site& at, unsigned temporaries)
+[[gnu::always_inline]] inline AnyTensor apply_small(Tape& tape, Thread& t, const Primitive& p,
+                                                    const AnyTensor* const* in, std::uint64_t mask,
+                                                    const Site& at, unsigned temporaries)
 {
     const Block &a = *in[0]->value, &b = *in[p.arity - 1U]->value;
-    const unsigned saves = mask ? needed(tape, p, in, mask) : 0U;
+    const unsigned inputs = mask ? depending(tape, p, in, mask) : 0U, saves = needed(p, inputs);
     Block* const dying =
         temporaries ? small_dying_operand(p, in, unread(p, in, temporaries, saves)) : nullptr;
     AnyTensor out{dying ? Ref<Block>(dying) : make_small_block(t, p.dtype, a.shape, a.count), {}};
     const void* data[] = {a.data, b.data};
     p.value(a.count, data, out.value->data);
     if (mask == 0 || !p.differentiable) return out;
-    out.node = make_small_node(tape, p, in, *out.value, mask, saves, at);
+    out.node = make_small_node(tape, p, in, *out.value, mask, inputs, saves, at);
     tape.append(out.node.get());
     return out;
 }
