@@ -132,10 +132,12 @@ public:
                 deliver(*y[k].node, std::move(cotangents[k]));
     }
 
-    bool records(const Node& n, const AnyTensor& g) const
+    /// The levels that want the derivative of what n's rule does.
+    std::uint64_t recording(const Node& n, const AnyTensor& g) const
     {
-        return ((n.mask | (g.node ? g.node->mask : 0)) & (lower_ | of_loops_)) != 0;
+        return (n.mask | (g.node ? g.node->mask : 0)) & (lower_ | of_loops_);
     }
+    bool records(const Node& n, const AnyTensor& g) const { return recording(n, g) != 0; }
     /// Of nodes from this sequence number on.
     std::uint64_t start() const noexcept { return start_; }
     /// Is what n's derivative needs still wanted after this sweep?
@@ -279,7 +281,7 @@ private:
     Ref<Node> held_;
     std::unique_ptr<SetAside> aside_;  ///< null unless there are such
     std::vector<Ref<Node>> leaves_, rerun_;
-    std::unique_ptr<Parts> parts_;         ///< null until there is one
+    std::unique_ptr<Parts> parts_;  ///< null until there is one
     SweepObserver* observer_ = nullptr;
     std::optional<detail::FinalCotangents> observed_;
 };

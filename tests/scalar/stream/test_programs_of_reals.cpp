@@ -1,5 +1,5 @@
 // Random programs of Reals that go by way of tensors, inner gradients and checkpoints: reverse mode beside forward mode, beside
-// backward, and in chunks of the stream of any length.
+// backward, and in chunks of the stream of any length; second derivatives by all pairs of modes, third ones by two.
 #include "catch.hpp"
 
 #include <wengert/ops/elementwise/math.hpp>
@@ -93,7 +93,62 @@ void check(const Program& f)
     }
 }
 
+R along(const std::vector<R>& g, const std::vector<R>& d)
+{
+    R sum = 0.0;
+    for (std::size_t k = 0; k < g.size(); ++k) sum += g[k] * d[k];
+    return sum;
+}
+
+/// Forward over reverse, whose adjoints carry tangents, beside reverse over reverse, which is recorded, and forward over forward.
+void check_second(const Program& f)
+{
+    CAPTURE(f.seed, f.steps);
+    const std::vector<R> v{0.3 + 0.01 * (f.seed % 7), -0.4, 0.8}, d{0.7, -1.1, 0.4};
+    const std::vector<R> h = wg::hvp(f)(v, d);
+    const std::vector<R> twice =
+        wg::grad([&](const std::vector<R>& x) { return along(wg::grad(f)(x), d); })(v);
+    for (std::size_t k = 0; k < v.size(); ++k) {
+        std::vector<R> e(v.size(), R(0.0));
+        e[k] = 1.0;
+        const auto slope = [&](const std::vector<R>& x) { return wg::jvp(f, x, e).second; };
+        CHECK(near(h[k].value(), twice[k].value()));
+        CHECK(near(h[k].value(), wg::jvp(slope, v, d).second.value()));
+    }
+    wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
+    for (const std::size_t chunk : {16U, 40U}) {
+        const wg::ScalarBudget before = stream.set_budget({.chunk = chunk});
+        const std::vector<R> parts = wg::hvp(f)(v, d);
+        stream.set_budget(before);
+        for (std::size_t k = 0; k < v.size(); ++k) CHECK(near(parts[k].value(), h[k].value()));
+    }
+}
+
+/// A gradient, and a tangent, of forward over reverse: there tangents depend on levels themselves.
+void check_third(const Program& f)
+{
+    CAPTURE(f.seed, f.steps);
+    const std::vector<R> v{0.3 + 0.01 * (f.seed % 7), -0.4, 0.8}, d{0.7, -1.1, 0.4};
+    const auto curvature = [&](const std::vector<R>& x) { return along(wg::hvp(f)(x, d), d); };
+    const R by_reverse = along(wg::grad(curvature)(v), d), by_forward = wg::jvp(curvature, v, d).second;
+    const auto second = [&](const std::vector<R>& x) {
+        return along(wg::grad([&](const std::vector<R>& z) { return along(wg::grad(f)(z), d); })(x), d);
+    };
+    CHECK(near(by_reverse.value(), by_forward.value()));
+    CHECK(near(by_reverse.value(), along(wg::grad(second)(v), d).value()));
+    const auto of_tangent = [&](const std::vector<R>& w) { return along(wg::hvp(f)(v, w), d); };
+    const std::vector<R> by_tangent = wg::grad(of_tangent)(d),
+                         h = wg::hvp(f)(v, d);  // the Hessian is symmetric
+    for (std::size_t k = 0; k < v.size(); ++k) CHECK(near(by_tangent[k].value(), h[k].value()));
+}
+
 }  // namespace
+
+TEST_CASE("Random programs of Reals have one second derivative by every pair of modes")
+{
+    for (unsigned seed = 0; seed < 300; ++seed) check_second({seed, 4 + static_cast<int>(seed % 12)});
+    for (unsigned seed = 0; seed < 60; ++seed) check_third({seed, 4 + static_cast<int>(seed % 8)});
+}
 
 TEST_CASE("Random programs of Reals have one derivative by every road")
 {

@@ -1,10 +1,11 @@
-// The adjoints of scalar code in one walk: in doubles, or in reals where a level below wants the sweep recorded.
+// The adjoints of scalar code in one walk: in doubles; with tangents where one level of forward mode below wants no more than those
+// (forward over reverse, in one pass); in reals where a level below wants the sweep recorded.
 #pragma once
 
 #include <map>
 
 #include "../../tape/walk.hpp"
-#include "rules.hpp"
+#include "directions.hpp"
 
 namespace wengert::detail {
 
@@ -15,12 +16,35 @@ struct ChunkAdjoints {
 
     ScalarPosition chunk, base;
     std::size_t used = 0, swept = 0;  ///< slots of plain that have an adjoint, and those that are 0 again
+    std::size_t width = 1;            ///< 2: a slot of plain has an adjoint and its tangent
     std::vector<double>
         plain;  ///< the first slot takes what is sent to positions before base, which nobody asks for
     std::vector<Real<double>> rich;
 
-    std::size_t slot(ScalarPosition p) const noexcept { return p - base + 1; }
+    std::size_t slot(ScalarPosition p) const noexcept { return (p - base + 1) * width; }
     double& at(ScalarPosition p) noexcept { return plain[slot(p)]; }
+    using WithTangent = Tangents<double, 1>;
+    WithTangent take_with_tangent(ScalarPosition p) noexcept
+    {
+        double* const from = &at(p);
+        WithTangent g(std::exchange(from[0], 0.0));
+        g.tangent(0) = std::exchange(from[1], 0.0);
+        return g;
+    }
+    void add(ScalarPosition p, const WithTangent& g) noexcept
+    {
+        double* const to = &at(p);
+        to[0] += g.plain();
+        to[1] += g.tangent(0);
+    }
+    /// From now on adjoints have tangents, which are 0.
+    void widen()
+    {
+        std::vector<double> wide(used ? 2 * (used + 1) : 0);
+        for (std::size_t k = 0; 2 * k < wide.size(); ++k) wide[2 * k] = plain[k];
+        plain = std::move(wide);
+        width = 2;
+    }
     /// Prefetches an adjoint. A position of another chunk does no harm.
     void ask_for(ScalarPosition p) const noexcept
     {
@@ -33,7 +57,7 @@ struct ChunkAdjoints {
         const std::size_t n = end - base;
         if (used >= n) return;
         if (plain.empty()) plain.swap(zeros);
-        if (plain.size() < n + 1) plain.resize(n + 1);
+        if (plain.size() < (n + 1) * width) plain.resize((n + 1) * width);
         used = n;
     }
     void begin_at(ScalarPosition begin)
@@ -43,8 +67,8 @@ struct ChunkAdjoints {
         base = begin;
         if (!rich.empty()) rich.insert(rich.begin(), more, Real<double>());
         if (used == 0) return;
-        plain[0] = 0;
-        plain.insert(plain.begin(), more, 0.0);
+        std::fill_n(plain.begin(), width, 0.0);
+        plain.insert(plain.begin(), more * width, 0.0);
         used += more;
     }
     void become_recorded()
@@ -59,7 +83,7 @@ struct ChunkAdjoints {
     {
         if (plain.empty() || plain.size() < zeros.size()) return;
         if (!once || swept != used) std::fill(plain.begin(), plain.end(), 0.0);  // else the sweep has done it
-        plain[0] = 0;
+        std::fill_n(plain.begin(), width, 0.0);
         zeros = std::move(plain);
     }
 };
@@ -101,13 +125,23 @@ public:
         base_ = begin;
         each([&](ChunkAdjoints& part) { part.begin_at(std::max(begin, part.chunk)); });
     }
+    /// What is swept next ends at this position, and these levels below want the derivative of the sweep. One of forward mode has it by
+    /// tangents; for others, and where tangents depend on levels themselves, the sweep is recorded.
+    void serve(std::uint64_t levels, ScalarPosition end)
+    {
+        if (forward_) levels |= Tape::bit(forward_);
+        if (levels && !carry_tangents(levels, end)) become_recorded();
+    }
     /// From now on adjoints are reals.
     void become_recorded()
     {
         if (std::exchange(recorded_, true)) return;
+        if (forward_) record_tangents();
         each([](ChunkAdjoints& part) { part.become_recorded(); });
     }
     bool recorded() const noexcept { return recorded_; }
+    /// The level of forward mode at which adjoints have tangents, or 0.
+    std::size_t forward_level() const noexcept { return recorded_ ? 0 : forward_; }
 
     void add(ScalarPosition position, const Real<double>& g)
     {
@@ -147,6 +181,35 @@ public:
         }
         return any;
     }
+    /// Adjoints and their tangents, null for zeros, in row-major order. Positions of 0 are left out.
+    template <class T> void add(const std::vector<ScalarPosition>& positions, const T* g, const Block* dot)
+    {
+        const T* const dots = dot ? dot->as<T>() : nullptr;
+        for (std::size_t k = 0; k < positions.size(); ++k) {
+            if (positions[k] == 0) continue;
+            ChunkAdjoints::WithTangent x(static_cast<double>(g[k]));
+            if (dots) x.tangent(0) = static_cast<double>(dots[k]);
+            add(positions[k], x);
+        }
+    }
+    /// Takes adjoints with tangents out, from this position on. Which of both are not all 0?
+    template <class T>
+    std::pair<bool, bool> take_with_tangents(ScalarPosition position, std::uint32_t count, T* g, T* dots)
+    {
+        std::pair any(false, false);
+        for (std::uint32_t k = 0; k < count; ++k) {
+            const ChunkAdjoints::WithTangent x = take_with_tangent(position + k);
+            any.first = any.first || x.plain() != 0.0;
+            any.second = any.second || x.tangent(0) != 0.0;
+            g[k] = static_cast<T>(x.plain());
+            dots[k] = static_cast<T>(x.tangent(0));
+        }
+        return any;
+    }
+    ChunkAdjoints::WithTangent take_with_tangent(ScalarPosition position)
+    {
+        return part_of(position).take_with_tangent(position);
+    }
     /// Takes an adjoint out.
     Real<double> take(ScalarPosition position)
     {
@@ -164,7 +227,7 @@ public:
             std::fill_n(part.rich.begin() + static_cast<std::ptrdiff_t>(e.begin - part.base), e.count,
                         Real<double>());
         else
-            std::fill_n(&part.at(e.begin), e.count, 0.0);
+            std::fill_n(&part.at(e.begin), e.count * part.width, 0.0);
     }
 
     /// Through the operations of a span, down to `from`.
@@ -189,10 +252,18 @@ private:
         last_ = chunk == newest_.chunk
                     ? &newest_
                     : &parts_.try_emplace(chunk, chunk, std::max(base_, chunk)).first->second;
+        if (forward_ && last_->width == 1) last_->widen();
         recorded_ ? last_->rich.resize(std::max(last_->rich.size(), end - last_->base))
                   : last_->grow(end, stream_.zeros);
         return *last_;
     }
+
+    void add(ScalarPosition position, const ChunkAdjoints::WithTangent& g)
+    {
+        if (position >= base_) part_of(position).add(position, g);
+    }
+    bool carry_tangents(std::uint64_t levels, ScalarPosition end);
+    void record_tangents();
 
     /// Where nothing has been recorded since the walk began, no position has been given to another operation.
     bool has_not_grown() const noexcept { return stream_.begun() == begun_; }
@@ -200,6 +271,7 @@ private:
     template <bool guarded, bool inside, bool far>
     void sweep_plain(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end);
     void sweep_function(ChunkAdjoints& part, std::uint32_t i, double g);
+    void sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end, bool guarded);
     void sweep_recorded(ChunkAdjoints& part, ScalarPosition begin, ScalarPosition end, bool guarded);
 
     ScalarStream& stream_;
@@ -208,7 +280,8 @@ private:
     ScalarPosition base_;
     std::uint64_t begun_ = stream_.begun();
     bool recorded_ = false;
-    ChunkAdjoints newest_;                           ///< of the chunk that was the newest when the walk began
+    std::size_t forward_ = 0;  ///< the level of the tangents that adjoints carry, or carried
+    ChunkAdjoints newest_;     ///< of the chunk that was the newest when the walk began
     std::map<ScalarPosition, ChunkAdjoints> parts_;  ///< of others
     ChunkAdjoints* last_ = nullptr;                  ///< asked for last
 };

@@ -87,9 +87,7 @@ private:
     bool spans_alone() const;
     bool sweep_few(ScalarPosition result);
     void sweep_spans(ScalarPosition result);
-    std::size_t forward_level_below() const;
-    bool sweep_with_tangents(std::size_t forward, ScalarPosition result);
-    void give_tangents(std::size_t forward);
+    void give_tangents();
     void pull(ScalarAdjoints& adjoints, ScalarSpan& s);
     AnyTensor walk(const ScalarNumber& y);
 
@@ -100,7 +98,8 @@ private:
     Site at_;
     ScalarPosition first_ = 0;  ///< of the variables
     std::size_t count_ = 0, next_ = 0;
-    std::vector<double> dots_;  ///< tangents of the gradient
+    std::size_t forward_ = 0;   ///< a level of forward mode below,
+    std::vector<double> dots_;  ///< at which these are the tangents of the gradient
 };
 
 /// grad and value_and_grad of f by the arguments I.

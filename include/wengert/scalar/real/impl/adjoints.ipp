@@ -3,7 +3,7 @@
 
 #include "../../../base/separate.hpp"
 #include "../adjoints.hpp"
-#include "../rules.hpp"
+#include "../tangents.hpp"
 
 namespace wengert::detail {
 
@@ -96,6 +96,78 @@ WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::sweep_function(Chu
         });
 }
 
+/// Forward over reverse in one pass: values with their tangents, adjoints with theirs, and nothing is recorded.
+WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begin,
+                                                        std::uint32_t end, bool guarded)
+{
+    using Number = ChunkAdjoints::WithTangent;
+    const ScalarTangents& tangents = *ScalarForward(stream_, forward_).plain_up_to(part.chunk + end);
+    const ScalarEntry* const entries = &stream_.entry(part.chunk);
+    const auto base = static_cast<std::uint32_t>(part.base - part.chunk);
+    double* const adjoints = part.plain.data() + 2;
+    const auto value = [&](std::uint32_t k) {
+        Number x(entries[k].value);
+        const ScalarPosition p = part.chunk + k;
+        if (p >= tangents.base) x.tangent(0) = tangents.dots[p - tangents.base].value;
+        return x;
+    };
+    for (std::uint32_t i = end; i-- > begin;) {
+        if (entries[i].op() == ScalarOp::input) continue;
+        const Number g = part.take_with_tangent(part.chunk + i);
+        if (guarded && g.plain() == 0.0 && g.tangent(0) == 0.0) continue;
+        if (entries[i].op() == ScalarOp::link) {
+            add(entries[i].far, g);
+            continue;
+        }
+        pull(entries[i], i, g, value, [&](std::uint32_t k, const Number& r) {
+            if (k < base || (guarded && is_zero_by_rule(g.plain(), 0.0, r.plain()))) return;
+            adjoints[2 * (k - base)] += r.plain();
+            adjoints[2 * (k - base) + 1] += r.tangent(0);
+        });
+    }
+}
+
+WENGERT_INLINE bool ScalarAdjoints::carry_tangents(std::uint64_t levels, ScalarPosition end)
+{
+    const Tape& tape = stream_.tape();
+    if (recorded_ || !std::has_single_bit(levels) || !(levels & tape.forward_levels)) return false;
+    if (tape.anomaly || recorder() || stream_.cell_tensors) return false;
+    const auto level = static_cast<std::size_t>(std::countr_zero(levels));
+    if (!ScalarForward(stream_, level).plain_up_to(end)) return false;
+    forward_ = level;
+    each([](ChunkAdjoints& part) {
+        if (part.width == 1) part.widen();
+    });
+    return true;
+}
+
+/// Adjoints with tangents become variables of the level of forward mode.
+WENGERT_INLINE void ScalarAdjoints::record_tangents()
+{
+    each([&](ChunkAdjoints& part) {
+        std::vector<ScalarNumber> numbers;
+        std::vector<std::size_t> from;  // the others are passive zeros
+        for (std::size_t k = 0; k < part.used; ++k) {
+            const double* const g = &part.plain[2 * (k + 1)];
+            if (g[0] == 0.0 && g[1] == 0.0) continue;
+            numbers.push_back({{}, g[0]});
+            from.push_back(k);
+        }
+        part.rich.resize(part.used);
+        if (!numbers.empty()) {
+            const ScalarPosition first = stream_.lift(forward_, numbers, "scalar code", Site{});
+            ScalarForward forward(stream_, forward_);
+            forward.advance(first + numbers.size());
+            for (std::size_t k = 0; k < from.size(); ++k) {
+                forward.set(first + k, Real<double>(part.plain[2 * (from[k] + 1) + 1]));
+                part.rich[from[k]] = Real<double>(numbers[k].value, numbers[k].handle);
+            }
+        }
+        part.plain = {};
+        part.used = 0;
+    });
+}
+
 /// Operations that it records come behind `end`, and may move the entries.
 WENGERT_INLINE void ScalarAdjoints::sweep_recorded(ChunkAdjoints& part, ScalarPosition begin,
                                                    ScalarPosition end, bool guarded)
@@ -130,7 +202,9 @@ WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarSpan& s, ScalarPosition fr
     const auto end = static_cast<std::uint32_t>(span_end - s.chunk);
     const auto here = [&](const Ref<Node>& n) { return static_cast<ScalarSpan*>(n->op)->chunk == s.chunk; };
     const bool inside = std::none_of(s.older.begin(), s.older.end(), here);
-    if (!guarded)
+    if (forward_)
+        sweep_with_tangents(part, begin, end, guarded);
+    else if (!guarded)
         sweep_plain<false, false, false>(part, begin, end);
     else if (!inside)
         sweep_plain<true, false, false>(part, begin, end);

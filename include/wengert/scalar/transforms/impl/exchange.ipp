@@ -62,6 +62,15 @@ template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Si
     return out;
 }
 
+/// Is g's tangent at this level all that depends on anything?
+inline bool has_tangent_alone(const AnyTensor& g, std::size_t level)
+{
+    const Tape& tape = Tape::current();
+    if (!level || !g.node || (g.node->mask & tape.active & ~Tape::bit(level))) return false;
+    const AnyTensor* const dot = g.node->tangent(level);
+    return !dot || !dot->node || (dot->node->mask & tape.active) == 0;
+}
+
 template <class T> void gather_vjp(const Node& n, const AnyTensor& g, Cotangents& out)
 {
     Walk& walk = out.walk();
@@ -70,9 +79,15 @@ template <class T> void gather_vjp(const Node& n, const AnyTensor& g, Cotangents
         if (Node* from = n.inputs[i]; walk.reaches(from))
             adjoints.cover(static_cast<ScalarSpan*>(from->op)->begin);
     const ScalarPositions& positions = *static_cast<const ScalarPositions*>(n.op);
-    if (!adjoints.recorded() && !g.node && !recorder()) {
+    if (!adjoints.recorded()) adjoints.serve(walk.recording(n, g), 0);
+    const std::size_t level = adjoints.forward_level();
+    if (!adjoints.recorded() && (!g.node || has_tangent_alone(g, level)) && !recorder()) {
         const Ref<Block> b = readable(g.value);
-        adjoints.add(positions, b->template as<T>());
+        const AnyTensor* const dot = g.node ? g.node->tangent(level) : nullptr;
+        if (!level)
+            adjoints.add(positions, b->template as<T>());
+        else
+            adjoints.add(positions, b->template as<T>(), dot ? readable(dot->value).get() : nullptr);
     } else {
         const std::vector<Real<T>> cotangents = elements_of<T>(g, n.at);
         for (std::size_t k = 0; k < positions.size(); ++k)

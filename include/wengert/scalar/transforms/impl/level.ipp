@@ -7,7 +7,6 @@
 #include "../../../base/separate.hpp"
 #include "../../../kernels/cpu/lane_type.hpp"
 #include "../../real/adjoints.hpp"
-#include "../../real/directions.hpp"
 #include "../../real/tangents.hpp"
 #include "../level.hpp"
 
@@ -69,16 +68,15 @@ WENGERT_INLINE ScalarHandle NumberLevel::sweep_from(const ScalarNumber& y)
 {
     const std::uint64_t mask = mask_of(y);
     AnyTensor cotangent;
-    std::size_t forward = 0;
     numbers().assign(count_, {});
     if (!(mask & Tape::bit(scope_.level())))
         look_for_lost(&y, 1);
     else if (tape_.anomaly || !spans_alone())
         cotangent = walk(y);
-    else if (forward = forward_level_below(); !forward || !sweep_with_tangents(forward, position_of(y)))
-        if (!sweep_few(position_of(y))) sweep_spans(position_of(y));
+    else if (!sweep_few(position_of(y)))
+        sweep_spans(position_of(y));
     scope_.close();
-    if (!dots_.empty()) give_tangents(forward);
+    if (!dots_.empty()) give_tangents();
     if (cotangent.value) {
         const std::vector<Real<double>> g = elements_of<double>(cotangent, at_);
         for (std::size_t k = 0; k < count_; ++k) numbers()[k] = {g[k].handle(), g[k].plain()};
@@ -133,80 +131,29 @@ WENGERT_INLINE bool NumberLevel::sweep_few(ScalarPosition result)
 WENGERT_INLINE void NumberLevel::sweep_spans(ScalarPosition result)
 {
     ScalarAdjoints adjoints(stream_, scope_.start());
-    adjoints.add(result, Real<double>(1.0));
     const auto& all = stream_.spans();  // a recorded sweep adds to them
+    adjoints.serve(all.back()->node->mask & tape_.active & Tape::below(scope_.level()), result + 1);
+    adjoints.add(result, Real<double>(1.0));
     for (std::size_t i = all.size(); i-- > 0 && all[i]->node->sequence >= scope_.start();)
         if (all[i]->begin <= result && (all[i]->node->mask & Tape::bit(scope_.level())))
             pull(adjoints, *all[i]);
-    for (std::size_t k = 0; k < count_; ++k) {
-        const Real<double> g = adjoints.take(first_ + k);
-        numbers()[k] = {g.handle(), g.plain()};
-    }
-}
-
-/// The only level below that this one's operations depend on, where that is one of forward mode; 0 otherwise.
-WENGERT_INLINE std::size_t NumberLevel::forward_level_below() const
-{
-    if (tape_.forward_levels == 0 || stream_.cell_tensors) return 0;
-    std::uint64_t mask = 0;
-    const auto& all = stream_.spans();
-    for (std::size_t i = all.size(); i-- > 0 && all[i]->node->sequence >= scope_.start();)
-        mask |= all[i]->node->mask;
-    mask &= tape_.active & Tape::below(scope_.level());
-    const bool one = std::has_single_bit(mask) && (mask & tape_.forward_levels);
-    return one ? static_cast<std::size_t>(std::countr_zero(mask)) : 0;
-}
-
-/// Forward over reverse in one pass: values with their tangents, adjoints with theirs, and nothing is recorded. False where that
-/// would have to be: tangents may depend on other levels.
-WENGERT_INLINE bool NumberLevel::sweep_with_tangents(std::size_t forward, ScalarPosition result)
-{
-    if (stream_.chunk_of(first_) != stream_.chunk()) return false;
-    const ScalarTangents* const tangents = ScalarForward(stream_, forward).plain_up_to(result + 1);
-    if (!tangents) return false;
-    using Number = Tangents<double, 1>;
-    const auto at = [&](ScalarPosition p) { return static_cast<std::uint32_t>(p - stream_.chunk()); };
-    const std::uint32_t base = at(first_), begin = base + static_cast<std::uint32_t>(count_);
-    const ScalarEntry* const entries = stream_.entries();
-    std::vector<double> adjoints =
-        std::exchange(stream_.zeros, {});  // each with its tangent; of zeros again at the end
-    adjoints.resize(std::max(adjoints.size(), 2 * (result + 1 - first_)));
-    adjoints[2 * (result - first_)] = 1.0;
-    const auto taken = [&](std::size_t k) {
-        Number g(std::exchange(adjoints[2 * k], 0.0));
-        g.tangent(0) = std::exchange(adjoints[2 * k + 1], 0.0);
-        return g;
-    };
-    const auto value = [&](std::uint32_t k) {
-        Number x(entries[k].value);
-        const ScalarPosition p = stream_.chunk() + k;
-        if (p >= tangents->base) x.tangent(0) = tangents->dots[p - tangents->base].value;
-        return x;
-    };
-    for (std::uint32_t i = at(result) + 1; i-- > begin;) {
-        const Number g = taken(i - base);
-        if (entries[i].op() == ScalarOp::input) continue;
-        if (!tape_.allow_nan && g.plain() == 0.0 && g.tangent(0) == 0.0) continue;
-        detail::pull(entries[i], i, g, value, [&](std::uint32_t k, const Number& r) {
-            if (k < base || (!tape_.allow_nan && is_zero_by_rule(g.plain(), 0.0, r.plain()))) return;
-            adjoints[2 * (k - base)] += r.plain();
-            adjoints[2 * (k - base) + 1] += r.tangent(0);
-        });
-    }
-    for (std::size_t k = 0; k < count_; ++k) {
-        const Number g = taken(k);
-        numbers()[k] = {{}, g.plain()};
-        dots_.push_back(g.tangent(0));
-    }
-    stream_.zeros = std::move(adjoints);
-    return true;
+    forward_ = adjoints.forward_level();
+    for (std::size_t k = 0; k < count_; ++k)
+        if (forward_) {
+            const ChunkAdjoints::WithTangent g = adjoints.take_with_tangent(first_ + k);
+            numbers()[k] = {{}, g.plain()};
+            dots_.push_back(g.tangent(0));
+        } else {
+            const Real<double> g = adjoints.take(first_ + k);
+            numbers()[k] = {g.handle(), g.plain()};
+        }
 }
 
 /// The gradient as variables of the level of forward mode, with their tangents.
-WENGERT_INLINE void NumberLevel::give_tangents(std::size_t forward)
+WENGERT_INLINE void NumberLevel::give_tangents()
 {
-    const ScalarPosition first = stream_.lift(forward, numbers(), numbers_name, at_);
-    ScalarForward tangents(stream_, forward);
+    const ScalarPosition first = stream_.lift(forward_, numbers(), numbers_name, at_);
+    ScalarForward tangents(stream_, forward_);
     tangents.advance(first + count_);
     for (std::size_t k = 0; k < count_; ++k) tangents.set(first + k, Real<double>(dots_[k]));
 }
@@ -217,7 +164,7 @@ WENGERT_INLINE void NumberLevel::pull(ScalarAdjoints& adjoints, ScalarSpan& s)
     const bool has_own = std::any_of(s.entered.begin(), s.entered.end(), is_own);
     const ScalarPosition from = has_own ? first_ + count_ : s.begin;
     const std::uint64_t lower = tape_.active & Tape::below(scope_.level());
-    if (s.node->mask & lower) adjoints.become_recorded();
+    adjoints.serve(s.node->mask & lower, stream_.end_of(s));
     if (!adjoints.recorded()) {
         adjoints.sweep(s, from, !tape_.allow_nan);
     } else {

@@ -14,6 +14,8 @@ struct DeliverEntered {
     template <class T>
     static void of(Walk& walk, ScalarAdjoints& adjoints, const ScalarSpan::Entered& e, Node& to)
     {
+        if (const std::size_t level = adjoints.forward_level())
+            return with_tangents<T>(walk, adjoints, e, to, level);
         if (!adjoints.recorded()) {
             Ref<Block> b = make_block(dtype_of<T>(), e.tensor.value->shape);
             const bool any = adjoints.take(e.begin, e.count, b->template as<T>());
@@ -32,6 +34,23 @@ struct DeliverEntered {
         if (!any) return;
         walk.deliver(to, gathered<T>(g.data(), g.size(), e.tensor.value->shape, to.at));
     }
+
+private:
+    template <class T>
+    static void with_tangents(Walk& walk, ScalarAdjoints& adjoints, const ScalarSpan::Entered& e, Node& to,
+                              std::size_t level)
+    {
+        const Shape& shape = e.tensor.value->shape;
+        Ref<Block> g = make_block(dtype_of<T>(), shape), dot = make_block(dtype_of<T>(), shape);
+        const auto [any, any_dot] =
+            adjoints.take_with_tangents(e.begin, e.count, g->template as<T>(), dot->template as<T>());
+        if (!any && !any_dot) return;
+        const Tensor<T> sent(AnyTensor{placed(std::move(g)), {}}),
+            along(AnyTensor{placed(std::move(dot)), {}});
+        walk.deliver(
+            to,
+            AnyTensor((any_dot ? lift_with_tangent(sent, along, level, "scalar code", to.at) : sent).any()));
+    }
 };
 
 WENGERT_INLINE void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
@@ -42,7 +61,7 @@ WENGERT_INLINE void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
     ScalarAdjoints& adjoints = ScalarAdjoints::of(walk);
     if (stream.find(span.begin) == &span && stream.end_of(span) == stream.end()) stream.close();
     stream.find_older(span);
-    if (walk.records(n, {})) adjoints.become_recorded();
+    adjoints.serve(walk.recording(n, {}), stream.end_of(span));
     adjoints.cover(span.begin);
     for (const auto& older : span.older)
         if (walk.reaches(older.get())) adjoints.cover(static_cast<ScalarSpan*>(older->op)->begin);
