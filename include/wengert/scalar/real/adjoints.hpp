@@ -9,6 +9,20 @@
 
 namespace wengert::detail {
 
+using WithTangent = Tangents<double, 1>;
+
+/// An entry's value of forward over reverse, by its index in the chunk.
+[[gnu::always_inline]] inline WithTangent with_tangent(const ScalarEntry* entries,
+                                                       const ScalarTangents& tangents, ScalarPosition chunk,
+                                                       std::uint32_t k)
+{
+    WithTangent x(entries[k].value);
+    if (chunk + k >= tangents.base) x.tangent(0) = tangents.dots[chunk + k - tangents.base].value;
+    return x;
+}
+inline bool is_zero(double g) noexcept { return g == 0.0; }
+inline bool is_zero(const WithTangent& g) noexcept { return g.plain() == 0.0 && g.tangent(0) == 0.0; }
+
 /// The adjoints of the positions of one chunk, from the first that the walk can reach.
 struct ChunkAdjoints {
     ChunkAdjoints(ScalarPosition where, ScalarPosition first) : chunk(where), base(first) {}
@@ -23,7 +37,6 @@ struct ChunkAdjoints {
 
     std::size_t slot(ScalarPosition p) const noexcept { return (p - base + 1) * width; }
     double& at(ScalarPosition p) noexcept { return plain[slot(p)]; }
-    using WithTangent = Tangents<double, 1>;
     WithTangent take_with_tangent(ScalarPosition p) noexcept
     {
         double* const from = &at(p);
@@ -140,6 +153,8 @@ public:
         each([](ChunkAdjoints& part) { part.become_recorded(); });
     }
     bool recorded() const noexcept { return recorded_; }
+    /// The level of forward mode that wants the derivative of a sweep up to this position, if no other does and tangents serve it, else 0.
+    static std::size_t forward_alone(ScalarStream& s, std::uint64_t levels, ScalarPosition end);
     /// The level of forward mode at which adjoints have tangents, or 0.
     std::size_t forward_level() const noexcept { return recorded_ ? 0 : forward_; }
 
@@ -187,7 +202,7 @@ public:
         const T* const dots = dot ? dot->as<T>() : nullptr;
         for (std::size_t k = 0; k < positions.size(); ++k) {
             if (positions[k] == 0) continue;
-            ChunkAdjoints::WithTangent x(static_cast<double>(g[k]));
+            WithTangent x(static_cast<double>(g[k]));
             if (dots) x.tangent(0) = static_cast<double>(dots[k]);
             add(positions[k], x);
         }
@@ -198,7 +213,7 @@ public:
     {
         std::pair any(false, false);
         for (std::uint32_t k = 0; k < count; ++k) {
-            const ChunkAdjoints::WithTangent x = take_with_tangent(position + k);
+            const WithTangent x = take_with_tangent(position + k);
             any.first = any.first || x.plain() != 0.0;
             any.second = any.second || x.tangent(0) != 0.0;
             g[k] = static_cast<T>(x.plain());
@@ -206,7 +221,7 @@ public:
         }
         return any;
     }
-    ChunkAdjoints::WithTangent take_with_tangent(ScalarPosition position)
+    WithTangent take_with_tangent(ScalarPosition position)
     {
         return part_of(position).take_with_tangent(position);
     }
@@ -258,7 +273,7 @@ private:
         return *last_;
     }
 
-    void add(ScalarPosition position, const ChunkAdjoints::WithTangent& g)
+    void add(ScalarPosition position, const WithTangent& g)
     {
         if (position >= base_) part_of(position).add(position, g);
     }

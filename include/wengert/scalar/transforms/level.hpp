@@ -5,12 +5,16 @@
 #include "../../transforms/jvp.hpp"
 #include "packed.hpp"
 
+namespace wengert {
+template <class T, std::size_t N> class Tangents;  // scalar/real/directions.hpp
+}
+
 namespace wengert::detail {
+
+class ScalarAdjoints;
 
 /// Are all leaves of an X reals?
 template <class X> inline constexpr bool of_reals_alone = tree::contains_number<X> && !has_tensors<X>();
-
-class ScalarAdjoints;
 
 /// A level of the tape whose variables are numbers.
 class NumberLevel {
@@ -85,7 +89,13 @@ private:
     void look_for_lost(const ScalarNumber* y, std::size_t count) const;
     ScalarHandle outside(const ScalarNumber& y, std::uint64_t mask) const;
     bool spans_alone() const;
+    static constexpr std::size_t few = 64;
     bool sweep_few(ScalarPosition result);
+    template <class N, class Value> void sweep_on_stack(std::size_t size, const Value& value);
+    // the gradient by variable k
+    void put(std::size_t k, double g);
+    void put(std::size_t k, const Real<double>& g);
+    void put(std::size_t k, const Tangents<double, 1>& g);
     void sweep_spans(ScalarPosition result);
     void give_tangents();
     void pull(ScalarAdjoints& adjoints, ScalarSpan& s);

@@ -100,26 +100,20 @@ WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::sweep_function(Chu
 WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begin,
                                                         std::uint32_t end, bool guarded)
 {
-    using Number = ChunkAdjoints::WithTangent;
     const ScalarTangents& tangents = *ScalarForward(stream_, forward_).plain_up_to(part.chunk + end);
     const ScalarEntry* const entries = &stream_.entry(part.chunk);
     const auto base = static_cast<std::uint32_t>(part.base - part.chunk);
     double* const adjoints = part.plain.data() + 2;
-    const auto value = [&](std::uint32_t k) {
-        Number x(entries[k].value);
-        const ScalarPosition p = part.chunk + k;
-        if (p >= tangents.base) x.tangent(0) = tangents.dots[p - tangents.base].value;
-        return x;
-    };
+    const auto value = [&](std::uint32_t k) { return with_tangent(entries, tangents, part.chunk, k); };
     for (std::uint32_t i = end; i-- > begin;) {
         if (entries[i].op() == ScalarOp::input) continue;
-        const Number g = part.take_with_tangent(part.chunk + i);
-        if (guarded && g.plain() == 0.0 && g.tangent(0) == 0.0) continue;
+        const WithTangent g = part.take_with_tangent(part.chunk + i);
+        if (guarded && is_zero(g)) continue;
         if (entries[i].op() == ScalarOp::link) {
             add(entries[i].far, g);
             continue;
         }
-        pull(entries[i], i, g, value, [&](std::uint32_t k, const Number& r) {
+        pull(entries[i], i, g, value, [&](std::uint32_t k, const WithTangent& r) {
             if (k < base || (guarded && is_zero_by_rule(g.plain(), 0.0, r.plain()))) return;
             adjoints[2 * (k - base)] += r.plain();
             adjoints[2 * (k - base) + 1] += r.tangent(0);
@@ -127,13 +121,20 @@ WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std
     }
 }
 
+WENGERT_INLINE std::size_t ScalarAdjoints::forward_alone(ScalarStream& s, std::uint64_t levels,
+                                                         ScalarPosition end)
+{
+    const Tape& tape = s.tape();
+    if (!std::has_single_bit(levels) || !(levels & tape.forward_levels)) return 0;
+    if (tape.anomaly || recorder() || s.cell_tensors) return 0;
+    const auto level = static_cast<std::size_t>(std::countr_zero(levels));
+    return ScalarForward(s, level).plain_up_to(end) ? level : 0;
+}
+
 WENGERT_INLINE bool ScalarAdjoints::carry_tangents(std::uint64_t levels, ScalarPosition end)
 {
-    const Tape& tape = stream_.tape();
-    if (recorded_ || !std::has_single_bit(levels) || !(levels & tape.forward_levels)) return false;
-    if (tape.anomaly || recorder() || stream_.cell_tensors) return false;
-    const auto level = static_cast<std::size_t>(std::countr_zero(levels));
-    if (!ScalarForward(stream_, level).plain_up_to(end)) return false;
+    const std::size_t level = recorded_ ? 0 : forward_alone(stream_, levels, end);
+    if (level == 0) return false;
     forward_ = level;
     each([](ChunkAdjoints& part) {
         if (part.width == 1) part.widen();

@@ -94,37 +94,67 @@ WENGERT_INLINE bool NumberLevel::spans_alone() const
     return true;
 }
 
-/// One span of few operations that depends on no other level, as in a gradient of a handful of operations: adjoints on the stack.
-/// False where it is not so, or where the result is a variable.
+WENGERT_INLINE void NumberLevel::put(std::size_t k, double g) { numbers()[k] = {{}, g}; }
+WENGERT_INLINE void NumberLevel::put(std::size_t k, const Real<double>& g)
+{
+    numbers()[k] = {g.handle(), g.plain()};
+}
+WENGERT_INLINE void NumberLevel::put(std::size_t k, const Tangents<double, 1>& g)
+{
+    numbers()[k] = {{}, g.plain()};
+    dots_.push_back(g.tangent(0));
+}
+
+/// One span of few operations, as in a gradient of a handful of operations: adjoints on the stack. Below is no level that records, or
+/// one of forward mode. False where it is not so, or where the result is a variable.
 WENGERT_INLINE bool NumberLevel::sweep_few(ScalarPosition result)
 {
-    constexpr std::size_t few = 64;
     const auto& all = stream_.spans();
     const Node& span = *all.back()->node;
     const bool alone = all.size() == 1 || all[all.size() - 2]->node->sequence < scope_.start();
-    const std::uint64_t lower = tape_.active & Tape::below(scope_.level());
     const std::size_t size = result + 1 - first_;
-    if (!alone || size > few || size <= count_ || span.sequence < scope_.start() || (span.mask & lower) ||
-        stream_.cell_tensors || stream_.chunk_of(first_) != stream_.chunk())
+    if (!alone || size > few || size <= count_ || span.sequence < scope_.start() || stream_.cell_tensors ||
+        stream_.chunk_of(first_) != stream_.chunk())
         return false;
+    const ScalarEntry* const entries = stream_.entries();
+    const std::uint64_t levels = span.mask & tape_.active & Tape::below(scope_.level());
+    if (levels == 0) {
+        sweep_on_stack<double>(size, [entries](std::uint32_t k) { return entries[k].value; });
+        return true;
+    }
+    forward_ = ScalarAdjoints::forward_alone(stream_, levels, result + 1);
+    if (forward_ == 0) return false;
+    const ScalarTangents& tangents = *ScalarForward(stream_, forward_).plain_up_to(result + 1);
+    sweep_on_stack<WithTangent>(
+        size, [&](std::uint32_t k) { return with_tangent(entries, tangents, stream_.chunk(), k); });
+    return true;
+}
+
+/// The sum of products is rounded as in longer sweeps, to the bit.
+inline void send(double& to, double, double r, bool) { to += unfused(r); }
+inline void send(WithTangent& to, const WithTangent& g, const WithTangent& r, bool guarded)
+{
+    if (!guarded || !is_zero_by_rule(g.plain(), 0.0, r.plain())) to += r;
+}
+
+template <class N, class Value> void NumberLevel::sweep_on_stack(std::size_t size, const Value& value)
+{
     const bool guarded = !tape_.allow_nan;
     const auto base = static_cast<std::uint32_t>(first_ - stream_.chunk());
     const ScalarEntry* const entries = stream_.entries();
-    double adjoints[few];
-    std::fill_n(adjoints, size, 0.0);
-    adjoints[size - 1] = 1.0;
-    const auto value = [entries](std::uint32_t k) { return entries[k].value; };
+    N adjoints[few];
+    std::fill_n(adjoints, size, N(0.0));
+    adjoints[size - 1] = N(1.0);
     for (std::uint32_t i = base + static_cast<std::uint32_t>(size); i-- > base + count_;) {
-        const double g = adjoints[i - base];
-        if (entries[i].op() == ScalarOp::input || (guarded && g == 0.0)) continue;
-        const auto add = [&](std::uint32_t k, double r) __attribute__((always_inline))
+        const N g = adjoints[i - base];
+        if (entries[i].op() == ScalarOp::input || (guarded && is_zero(g))) continue;
+        const auto add = [&](std::uint32_t k, const N& r) __attribute__((always_inline))
         {
-            if (k >= base) adjoints[k - base] += unfused(r);  // as in longer sweeps, to the bit
+            if (k >= base) send(adjoints[k - base], g, r, guarded);
         };
         detail::pull(entries[i], i, g, value, add);
     }
-    for (std::size_t k = 0; k < count_; ++k) numbers()[k] = {{}, adjoints[k]};
-    return true;
+    for (std::size_t k = 0; k < count_; ++k) put(k, adjoints[k]);
 }
 
 /// What a walk would do, without tensors between.
@@ -139,14 +169,7 @@ WENGERT_INLINE void NumberLevel::sweep_spans(ScalarPosition result)
             pull(adjoints, *all[i]);
     forward_ = adjoints.forward_level();
     for (std::size_t k = 0; k < count_; ++k)
-        if (forward_) {
-            const ChunkAdjoints::WithTangent g = adjoints.take_with_tangent(first_ + k);
-            numbers()[k] = {{}, g.plain()};
-            dots_.push_back(g.tangent(0));
-        } else {
-            const Real<double> g = adjoints.take(first_ + k);
-            numbers()[k] = {g.handle(), g.plain()};
-        }
+        forward_ ? put(k, adjoints.take_with_tangent(first_ + k)) : put(k, adjoints.take(first_ + k));
 }
 
 /// The gradient as variables of the level of forward mode, with their tangents.
