@@ -7,6 +7,7 @@
 #include <wengert/scalar.hpp>
 
 #include <cmath>
+#include <optional>
 
 namespace wg = wengert;
 using R = wg::Real<double>;
@@ -171,4 +172,62 @@ TEST_CASE("A zero cotangent makes no NaN of an infinite derivative in forward ov
     CHECK(wg::hvp(square_of)(Reals{1.0, 3.0}, Reals{1.0, 0.0})[0].value() == 18.0);
     const wg::AllowNaN on;
     CHECK(std::isnan(wg::hvp(f)(Reals{0.0, 2.0}, Reals{1.0, 1.0})[0].value()));
+}
+
+TEST_CASE("A pullback from outside that goes within a level of forward mode")
+{
+    const auto f = [](const wg::Tensor<double>& x) {
+        const Reals e = wg::elements(x);
+        return wg::stack(Reals{chain(e[0], e[1], 40), e[1] * e[0]});
+    };
+    const auto x = wg::stack(Reals{0.5, -0.8}), v = wg::stack(Reals{1.0, 2.0}),
+               d = wg::stack(Reals{0.3, -0.4});
+    const auto tangent = [&](bool goes) {
+        auto made = wg::vjp(f, x);
+        std::optional pullback(std::move(made.second));
+        made.first = {};
+        return wg::jvp(
+                   [&](const wg::Tensor<double>& w) {
+                       const auto g = (*pullback)(w);
+                       if (goes) pullback.reset();  // with it go the entries behind which this level began
+                       const Reals e = wg::elements(g);
+                       return wg::stack(Reals{e[0] * e[0], e[1] * e[0]});
+                   },
+                   v, d)
+            .second;
+    };
+    CHECK(wg::allclose(tangent(true), tangent(false), 0.0));
+}
+
+TEST_CASE("A rule that takes a gradient itself while a gradient by many numbers is on its way")
+{
+    const auto inner = [] { CHECK(wg::grad([](const R& u) { return u * u * u; })(R(2.0)).value() == 12.0); };
+    const auto f = [&](const Reals& x) { return product_outside(x[0], x[1], inner) + x[7] * x[6]; };
+    Reals x;
+    for (int k = 0; k < 10; ++k) x.emplace_back(k + 1.0);
+    const Reals g = wg::grad(f)(x), h = wg::hvp(f)(x, x);
+    const std::vector<double> want = {2, 1, 0, 0, 0, 0, 8, 7, 0, 0};
+    for (std::size_t k = 0; k < x.size(); ++k) CHECK((g[k].value() == want[k] && h[k].value() == want[k]));
+}
+
+TEST_CASE("An exception between the inputs of a sweep leaves no adjoint to later ones")
+{
+    const auto long_sum = [](const Reals& x) {
+        R s = x[0];
+        for (int k = 0; k < 100; ++k) s = s * 0.5 + x[1] + x[2];
+        return s;
+    };
+    const Reals x{1.0, 2.0, 3.0}, before = wg::grad(long_sum)(x);
+    const auto infinite = [](const wg::Tensor<double>& a, const wg::Tensor<double>& b) {
+        const Reals p = wg::elements(a), q = wg::elements(b);
+        return wg::tensor(sqrt(p[0]) + p[1] * q[0] + q[1] * q[1] * 7.0 + q[2]);
+    };
+    const auto a = wg::stack(Reals{0.0, 1.0}), b = wg::stack(Reals{3.0, 4.0, 5.0});
+    {
+        const wg::AnomalyMode on;
+        CHECK_THROWS_AS((wg::grad<0, 1>(infinite)(a, b)), wg::NumericError);
+    }
+    const Reals after = wg::grad(long_sum)(x);
+    for (std::size_t k = 0; k < x.size(); ++k) CHECK(after[k].value() == before[k].value());
+    for (const double adjoint : stream().zeros) CHECK(adjoint == 0.0);
 }

@@ -247,8 +247,9 @@ public:
 
     /// Through the operations of a span, down to `from`.
     void sweep(const ScalarSpan& s, ScalarPosition from, bool guarded);
-    /// The sweep has been through a span and its inputs: a chunk of which nothing is left needs no memory.
-    void done(const ScalarSpan& s);
+    /// The sweep has been through a span and its inputs, which are 0 again, or `wanted` by one who takes them out next. A chunk of which
+    /// nothing is left needs no memory.
+    void done(const ScalarSpan& s, bool wanted = false);
 
 private:
     template <class Fn> void each(const Fn& fn)

@@ -213,13 +213,14 @@ WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarSpan& s, ScalarPosition fr
         sweep_plain<true, true, false>(part, begin, end);
     else
         sweep_plain<true, true, true>(part, begin, end);
-    part.swept += span_end - s.begin;  // what is before `from` is taken out, or was not sent to
 }
 
-WENGERT_INLINE void ScalarAdjoints::done(const ScalarSpan& s)
+WENGERT_INLINE void ScalarAdjoints::done(const ScalarSpan& s, bool wanted)
 {
-    if (recorded_ || s.chunk == stream_.chunk() || s.begin == stream_.end_of(s)) return;
+    if (recorded_ || s.begin == stream_.end_of(s)) return;
     ChunkAdjoints& part = part_of(s.begin);
+    part.swept += stream_.end_of(s) - s.begin;
+    if (wanted || s.chunk == stream_.chunk()) return;
     if (s.begin != part.base && s.begin != s.chunk + 1) return;  // others are before it
     part.give_up(stream_.zeros, has_not_grown());
     part = ChunkAdjoints(part.chunk, part.base);

@@ -144,8 +144,10 @@ WENGERT_INLINE void ScalarStream::forget(ScalarSpan& s) noexcept
     while (chunks_.back() >= last) chunks_.pop_back();
     ScalarCursor::size = static_cast<Count>(last - chunks_.back());
     look_at_newest();
-    for (ScalarTangents& t : tangents)
-        if (t.dots.size() > last - std::min(last, t.base)) t.dots.resize(last - std::min(last, t.base));
+    for (ScalarTangents& t : tangents) {
+        t.base = std::min(t.base, last);  // the next entries are of its level, and have dots
+        if (t.dots.size() > last - t.base) t.dots.resize(last - t.base);
+    }
     if (!spans_.empty()) return;
     masks_.clear();
     if (file_) give_up_entries();

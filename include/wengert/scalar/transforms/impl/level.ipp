@@ -71,9 +71,10 @@ WENGERT_INLINE ScalarHandle NumberLevel::sweep_from(const ScalarNumber& y)
     numbers().assign(count_, {});
     if (!(mask & Tape::bit(scope_.level())))
         look_for_lost(&y, 1);
-    else if (tape_.anomaly || !spans_alone())
+    else if (tape_.anomaly || !spans_alone()) {
         cotangent = walk(y);
-    else if (!sweep_few(position_of(y)))
+        numbers().assign(count_, {});  // a rule of the user's may have used them
+    } else if (!sweep_few(position_of(y)))
         sweep_spans(position_of(y));
     scope_.close();
     if (!dots_.empty()) give_tangents();
@@ -198,7 +199,7 @@ WENGERT_INLINE void NumberLevel::pull(ScalarAdjoints& adjoints, ScalarSpan& s)
     }
     for (const ScalarSpan::Entered& e : s.entered)
         if (!is_own(e)) adjoints.leave(e);
-    if (!has_own) adjoints.done(s);  // else its inputs are still wanted
+    adjoints.done(s, has_own);
 }
 
 /// Past everything that the function did: the variables are a tensor's elements from now on.
