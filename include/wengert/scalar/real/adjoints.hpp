@@ -11,14 +11,21 @@ namespace wengert::detail {
 
 using WithTangent = Tangents<double, 1>;
 
-/// An entry's value of forward over reverse, by its index in the chunk.
+/// An entry's value and tangent, by its index in the chunk. The first dot is that of index `first`.
 [[gnu::always_inline]] inline WithTangent with_tangent(const ScalarEntry* entries,
-                                                       const ScalarTangents& tangents, ScalarPosition chunk,
+                                                       const ScalarTangents::Dot* dots, std::int64_t first,
                                                        std::uint32_t k)
 {
     WithTangent x(entries[k].value);
-    if (chunk + k >= tangents.base) x.tangent(0) = tangents.dots[chunk + k - tangents.base].value;
+    if (k >= first) x.tangent(0) = dots[k - first].value;
     return x;
+}
+/// An adjoint and its tangent, which are 0 afterwards.
+[[gnu::always_inline]] inline WithTangent taken(double* from) noexcept
+{
+    WithTangent g(std::exchange(from[0], 0.0));
+    g.tangent(0) = std::exchange(from[1], 0.0);
+    return g;
 }
 inline bool is_zero(double g) noexcept { return g == 0.0; }
 inline bool is_zero(const WithTangent& g) noexcept { return g.plain() == 0.0 && g.tangent(0) == 0.0; }
@@ -37,13 +44,6 @@ struct ChunkAdjoints {
 
     std::size_t slot(ScalarPosition p) const noexcept { return (p - base + 1) * width; }
     double& at(ScalarPosition p) noexcept { return plain[slot(p)]; }
-    WithTangent take_with_tangent(ScalarPosition p) noexcept
-    {
-        double* const from = &at(p);
-        WithTangent g(std::exchange(from[0], 0.0));
-        g.tangent(0) = std::exchange(from[1], 0.0);
-        return g;
-    }
     void add(ScalarPosition p, const WithTangent& g) noexcept
     {
         double* const to = &at(p);
@@ -221,10 +221,7 @@ public:
         }
         return any;
     }
-    WithTangent take_with_tangent(ScalarPosition position)
-    {
-        return part_of(position).take_with_tangent(position);
-    }
+    WithTangent take_with_tangent(ScalarPosition position) { return taken(&part_of(position).at(position)); }
     /// Takes an adjoint out.
     Real<double> take(ScalarPosition position)
     {

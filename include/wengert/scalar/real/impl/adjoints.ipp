@@ -104,20 +104,33 @@ WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std
     const ScalarEntry* const entries = &stream_.entry(part.chunk);
     const auto base = static_cast<std::uint32_t>(part.base - part.chunk);
     double* const adjoints = part.plain.data() + 2;
-    const auto value = [&](std::uint32_t k) { return with_tangent(entries, tangents, part.chunk, k); };
+    const auto value = [
+        entries, dots = tangents.dots.data(), first = static_cast<std::int64_t>(tangents.base - part.chunk)
+    ](std::uint32_t k) __attribute__((always_inline))
+    {
+        return with_tangent(entries, dots, first, k);
+    };
     for (std::uint32_t i = end; i-- > begin;) {
-        if (entries[i].op() == ScalarOp::input) continue;
-        const WithTangent g = part.take_with_tangent(part.chunk + i);
-        if (guarded && is_zero(g)) continue;
-        if (entries[i].op() == ScalarOp::link) {
-            add(entries[i].far, g);
+        const ScalarEntry& e = entries[i];
+        if (e.op() == ScalarOp::input) [[unlikely]]
             continue;
-        }
-        pull(entries[i], i, g, value, [&](std::uint32_t k, const WithTangent& r) {
+        const WithTangent g = taken(adjoints + 2 * (i - base));
+        if (guarded && is_zero(g)) continue;
+        const auto add_to = [&](std::uint32_t k, const WithTangent& r) __attribute__((always_inline))
+        {
             if (k < base || (guarded && is_zero_by_rule(g.plain(), 0.0, r.plain()))) return;
             adjoints[2 * (k - base)] += r.plain();
             adjoints[2 * (k - base) + 1] += r.tangent(0);
-        });
+        };
+        const auto result = [=]() __attribute__((always_inline)) { return value(i); };
+        if (e.op() <= ScalarOp::sqrt) [[likely]]
+            pull_arithmetic<false>(e, g, result, value, add_to, [](const WithTangent&) {});
+        else if (e.op() == ScalarOp::link)
+            add(e.far, g);
+        else
+            pull(
+                e, i, g, [&](std::uint32_t k) { return value(k); },
+                [&](std::uint32_t k, const WithTangent& r) { add_to(k, r); });
     }
 }
 

@@ -126,8 +126,10 @@ WENGERT_INLINE bool NumberLevel::sweep_few(ScalarPosition result)
     forward_ = ScalarAdjoints::forward_alone(stream_, levels, result + 1);
     if (forward_ == 0) return false;
     const ScalarTangents& tangents = *ScalarForward(stream_, forward_).plain_up_to(result + 1);
-    sweep_on_stack<WithTangent>(
-        size, [&](std::uint32_t k) { return with_tangent(entries, tangents, stream_.chunk(), k); });
+    const auto first = static_cast<std::int64_t>(tangents.base - stream_.chunk());
+    sweep_on_stack<WithTangent>(size, [entries, first, dots = tangents.dots.data()](std::uint32_t k) {
+        return with_tangent(entries, dots, first, k);
+    });
     return true;
 }
 
