@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
+#include "../../../transforms/jvp.hpp"
 #include "../../real/adjoints.hpp"
 #include "../exchange.hpp"
 
