@@ -38,6 +38,12 @@ public:
         t.dots[position - t.base] = {dot.plain(), dot.handle()};
         t.plain = t.plain && !dot.is_active();
     }
+    /// The same for entries from `first` on: dot(k) is the tangent of the k-th.
+    template <class Dot> void set(ScalarPosition first, std::size_t count, const Dot& dot)
+    {
+        advance(first + count);
+        for (std::size_t k = 0; k < count; ++k) set(first + k, Real<double>(dot(k)));
+    }
     /// The tangents of all entries up to a position, if none of them is recorded, else null.
     const ScalarTangents* plain_up_to(ScalarPosition end)
     {

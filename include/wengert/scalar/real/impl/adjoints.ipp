@@ -96,7 +96,8 @@ WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::sweep_function(Chu
         });
 }
 
-/// Forward over reverse in one pass: values with their tangents, adjoints with theirs, and nothing is recorded.
+/// Forward over reverse in one pass: values with their tangents, adjoints with theirs, and nothing is recorded. Arithmetic is in line,
+/// functions are not, so that the loop has its registers for itself.
 WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begin,
                                                         std::uint32_t end, bool guarded)
 {
@@ -170,12 +171,11 @@ WENGERT_INLINE void ScalarAdjoints::record_tangents()
         part.rich.resize(part.used);
         if (!numbers.empty()) {
             const ScalarPosition first = stream_.lift(forward_, numbers, "scalar code", Site{});
-            ScalarForward forward(stream_, forward_);
-            forward.advance(first + numbers.size());
-            for (std::size_t k = 0; k < from.size(); ++k) {
-                forward.set(first + k, Real<double>(part.plain[2 * (from[k] + 1) + 1]));
+            ScalarForward(stream_, forward_).set(first, from.size(), [&](std::size_t k) {
+                return part.plain[2 * (from[k] + 1) + 1];
+            });
+            for (std::size_t k = 0; k < from.size(); ++k)
                 part.rich[from[k]] = Real<double>(numbers[k].value, numbers[k].handle);
-            }
         }
         part.plain = {};
         part.used = 0;

@@ -7,16 +7,6 @@
 
 namespace wengert::detail {
 
-/// The tangents of a tensor's elements, which are the entries from `first` on.
-template <class T>
-void enter_tangents(ScalarStream& s, std::size_t level, ScalarPosition first,
-                    const std::vector<Real<T>>& dots)
-{
-    ScalarForward forward(s, level);
-    forward.advance(first + dots.size());
-    for (std::size_t k = 0; k < dots.size(); ++k) forward.set(first + k, Real<double>(dots[k]));
-}
-
 /// Tangents at every forward level of `mask`, outer levels first, computed before the elements themselves are entered.
 template <class T>
 std::vector<std::pair<std::size_t, std::vector<Real<T>>>> element_tangents(Tape& tape, const AnyTensor& x,
@@ -51,7 +41,10 @@ template <class T> Elements<T>::Elements(const AnyTensor& x, const Site& at)
     if (cell) s.cell_tensors->entered.push_back({first.index(), cell->positions});
     handle_ = first.word;
     active_ = 1;
-    for (const auto& [level, dots] : tangents) enter_tangents(s, level, s.chunk() + first.index(), dots);
+    for (const auto& tangent : tangents)
+        ScalarForward(s, tangent.first)
+            .set(s.chunk() + first.index(), tangent.second.size(),
+                 [&](std::size_t k) { return tangent.second[k]; });
 }
 
 template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Site& at)
@@ -79,7 +72,7 @@ template <class T> void gather_vjp(const Node& n, const AnyTensor& g, Cotangents
         if (Node* from = n.inputs[i]; walk.reaches(from))
             adjoints.cover(static_cast<ScalarSpan*>(from->op)->begin);
     const ScalarPositions& positions = *static_cast<const ScalarPositions*>(n.op);
-    if (!adjoints.recorded()) adjoints.serve(walk.recording(n, g), 0);
+    if (!adjoints.recorded()) adjoints.serve(walk.recording(n, g), 0);  // no entry is swept here
     const std::size_t level = adjoints.forward_level();
     if (!adjoints.recorded() && (!g.node || has_tangent_alone(g, level)) && !recorder()) {
         const Ref<Block> b = readable(g.value);

@@ -29,10 +29,9 @@ WENGERT_INLINE void NumberLevel::begin()
 WENGERT_INLINE void NumberLevel::set_tangents()
 {
     stream_.find_below(scope_.level(), numbers(), numbers_name, at_);
-    ScalarForward forward(stream_, scope_.level());
-    forward.advance(first_ + count_);
-    for (std::size_t k = 0; k < count_; ++k)
-        forward.set(first_ + k, Real<double>(numbers()[k].value, numbers()[k].handle));
+    ScalarForward(stream_, scope_.level()).set(first_, count_, [this](std::size_t k) {
+        return Real<double>(numbers()[k].value, numbers()[k].handle);
+    });
 }
 
 /// The levels that a result depends on and that record.
@@ -179,9 +178,7 @@ WENGERT_INLINE void NumberLevel::sweep_spans(ScalarPosition result)
 WENGERT_INLINE void NumberLevel::give_tangents()
 {
     const ScalarPosition first = stream_.lift(forward_, numbers(), numbers_name, at_);
-    ScalarForward tangents(stream_, forward_);
-    tangents.advance(first + count_);
-    for (std::size_t k = 0; k < count_; ++k) tangents.set(first + k, Real<double>(dots_[k]));
+    ScalarForward(stream_, forward_).set(first, count_, [this](std::size_t k) { return dots_[k]; });
 }
 
 WENGERT_INLINE void NumberLevel::pull(ScalarAdjoints& adjoints, ScalarSpan& s)
