@@ -86,24 +86,21 @@ void multiply_pairs(std::size_t count, const Matrices& a, const T* pa, std::ptrd
     }
 }
 
-/// The same over a batch of any rank; A and B are read broadcast.
+/// The same over a batch of any rank; `step_a` and `step_b` have the elements from one of its places to the next along each axis.
 template <class T>
-void multiply_batch(const Matrices& a, const Shape& a_batch, const Matrices& b, const Shape& b_batch,
-                    const Shape& batch, T beta, T* c)
+void multiply_batch(const Matrices& a, const T* pa, const Strides& step_a, const Matrices& b, const T* pb,
+                    const Strides& step_b, const Shape& batch, T beta, T* c)
 {
-    const Strides sa = broadcast_strides(a_batch, a.batch, batch),
-                  sb = broadcast_strides(b_batch, b.batch, batch);
-    const T *pa = a.x->as<T>(), *pb = b.x->as<T>();
     const std::size_t last = batch.size() - 1, row = static_cast<std::size_t>(batch[last]);
     Shape place = Shape::filled(batch.size());
     for (std::size_t left = element_count(batch); left > 0; left -= row, c += row * a.rows * b.columns) {
-        multiply_pairs(row, a, pa, sa[last], b, pb, sb[last], beta, c);
+        multiply_pairs(row, a, pa, step_a[last], b, pb, step_b[last], beta, c);
         for (std::size_t d = last; d-- > 0;) {  // an odometer
-            pa += sa[d];
-            pb += sb[d];
+            pa += step_a[d];
+            pb += step_b[d];
             if (++place[d] < batch[d]) break;
-            pa -= sa[d] * batch[d];
-            pb -= sb[d] * batch[d];
+            pa -= step_a[d] * batch[d];
+            pb -= step_b[d] * batch[d];
             place[d] = 0;
         }
     }
@@ -166,7 +163,10 @@ struct MatMul {
             detail::multiply_pairs<T>(1, mx, mx.x->template as<T>(), 0, my, my.x->template as<T>(), 0, T(0),
                                       c);
         else
-            detail::multiply_batch<T>(mx, detail::leading(sx), my, detail::leading(sy), batch, T(0), c);
+            detail::multiply_batch<T>(mx, mx.x->template as<T>(),
+                                      broadcast_strides(detail::leading(sx), mx.batch, batch), my,
+                                      my.x->template as<T>(),
+                                      broadcast_strides(detail::leading(sy), my.batch, batch), batch, T(0), c);
         return out;
     }
 

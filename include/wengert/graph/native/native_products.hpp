@@ -43,6 +43,14 @@ private:
     struct Sizes {
         bool ta = false, tb = false;
         std::size_t m = 0, n = 0, k = 0, lda = 1, ldb = 1;
+        std::size_t a_row() const { return ta ? 1 : lda; }
+        std::size_t a_column() const { return ta ? lda : 1; }
+        std::size_t b_row() const { return tb ? 1 : ldb; }
+        std::size_t b_column() const { return tb ? ldb : 1; }
+    };
+    /// An axis of a batch, and the elements from one of its places to the next.
+    struct BatchAxis {
+        std::int64_t extent, a, b, c;
     };
 
     bool plain(ValueId v) const { return !layouts_[v].strided; }
@@ -74,10 +82,74 @@ private:
 
     ProductCode product(ValueId v, const MatrixProduct& form) const
     {
+        if (form.batch > 0) return batch(v, form);
         const GraphNode& n = g_.node(v);
         const std::string p = written(v, sizes(n, form), false);
         if (p.empty()) return {};
         return called(p + "::run<false>", {n.inputs[form.a.operand], n.inputs[form.b.operand], v});
+    }
+    /// The axes of a batch, without those of extent 1; two that are one in all three arrays are one.
+    std::vector<BatchAxis> batch_axes(ValueId v, const MatrixProduct& form, const Matrices& a,
+                                      const Matrices& b) const
+    {
+        const GraphNode& n = g_.node(v);
+        const Shape batch = tiling::detail::batch_of(n, form);
+        const Strides to_a = tiling::detail::batch_steps(a, g_.node(n.inputs[form.a.operand]).shape, batch),
+                      to_b = tiling::detail::batch_steps(b, g_.node(n.inputs[form.b.operand]).shape, batch);
+        std::vector<BatchAxis> axes;  // the last one first
+        auto to_c = static_cast<std::int64_t>(a.rows * b.columns);
+        for (std::size_t d = batch.size(); d-- > 0; to_c *= batch[d]) {
+            if (batch[d] == 1) continue;
+            const BatchAxis now{batch[d], to_a[d], to_b[d], to_c};
+            BatchAxis* const within = axes.empty() ? nullptr : &axes.back();
+            if (within && now.a == within->a * within->extent && now.b == within->b * within->extent)
+                within->extent *= now.extent;
+            else
+                axes.push_back(now);
+        }
+        return axes;
+    }
+    /// Small products for all places of a batch. Where all have one B, rows of A that lie in line are those of one matrix.
+    ProductCode batch(ValueId v, const MatrixProduct& form) const
+    {
+        const GraphNode& n = g_.node(v);
+        const ValueId x = n.inputs[form.a.operand], y = n.inputs[form.b.operand];
+        Sizes s = sizes(n, form);
+        std::string p = written(v, s, false);
+        if (p.empty() || count(v) == 0) return {};
+        std::vector<BatchAxis> axes = batch_axes(v, form, matrices(x, form.a), matrices(y, form.b));
+        const bool small = std::min({s.m, s.n, s.k}) > 1,
+                   one_b = small && std::all_of(axes.begin(), axes.end(), [](auto& d) { return d.b == 0; });
+        const char* const type = c_type(n.dtype, Dialect::vectors);
+        std::string text = filled("(void* const* p, f64)\n{\n    const $ *a = (const $*)p[0], *b = (const $*)p[1];\n    $* c = ($*)p[2];\n",
+                                  type, type, type, type, type);
+        if (one_b && s.b_column() != 1) {
+            text += filled("    $ turned[$];\n    $::turn(b, turned);\n    b = turned;\n", type, s.n * s.k, p);
+            s.tb = false, s.ldb = s.n;
+        }
+        if (one_b && !axes.empty() && axes[0].a == static_cast<std::int64_t>(s.m * s.a_row())) {
+            s.m *= static_cast<std::size_t>(axes[0].extent);
+            axes.erase(axes.begin());
+        }
+        if (one_b) p = small_product(n.dtype, s);
+        return {text + loops(axes, p), {x, y, v}};
+    }
+    /// The loops over a batch, around one product.
+    static std::string loops(const std::vector<BatchAxis>& axes, const std::string& product)
+    {
+        std::string text, at[3] = {"a", "b", "c"};
+        for (std::size_t d = axes.size(); d-- > 0;) {
+            text += filled("    for (long i$ = 0; i$ < $; ++i$)\n", d, d, axes[d].extent, d);
+            const std::int64_t steps[] = {axes[d].a, axes[d].b, axes[d].c};
+            for (std::size_t k = 0; k < 3; ++k)
+                if (steps[k] != 0) at[k] += filled(" + i$ * $", d, steps[k]);
+        }
+        return text + filled("        $::run<false>($, $, $);\n}\n", product, at[0], at[1], at[2]);
+    }
+    static std::string small_product(DType d, const Sizes& s)
+    {
+        return std::string("SmallProduct<") + row_of(d).lane +
+               list(s.m, s.n, s.k, s.a_row(), s.a_column(), s.b_row(), s.b_column()) + ">";
     }
     /// A cotangent, to which a product under the zero-cotangent rule is added.
     ProductCode added(ValueId v, const MatrixProduct& form) const
@@ -122,12 +194,11 @@ private:
     template <class T> std::string chosen(const Sizes& s, bool add) const
     {
         const std::string t = row_of(dtype_of<T>()).lane;
-        const std::size_t a_row = s.ta ? 1 : s.lda, a_column = s.ta ? s.lda : 1, b_row = s.tb ? 1 : s.ldb,
-                          b_column = s.tb ? s.ldb : 1;
+        const std::size_t a_row = s.a_row(), a_column = s.a_column(), b_row = s.b_row(), b_column = s.b_column();
         if (s.m > 1 && s.n > 1 && s.k > 1)
             return std::max({s.m, s.n, s.k}) > kernels::detail::small_edge
                        ? ""
-                       : "SmallProduct<" + t + list(s.m, s.n, s.k, a_row, a_column, b_row, b_column) + ">";
+                       : small_product(dtype_of<T>(), s);
         const bool long_rows = s.n >= (add ? 4 : 1) * Lane<T>::width || s.m == 1;
         if (s.k == 1 && b_column == 1 && long_rows) return "Outer<" + t + list(s.m, s.n, a_row) + ">";
         if (s.k > kernels::detail::longest_chain) return "";  // longer sums are cut

@@ -187,12 +187,14 @@ template <class T, int m, int n, int a_step> struct Outer {
 /* sizes up to 16: element (i, p) of A is a[i a_row + p a_column], element (p, j) of B is b[p b_row + j b_column] */
 template <class T, int m, int n, int k, int a_row, int a_column, int b_row, int b_column> struct SmallProduct {
     enum { N = register_bytes / sizeof(T) };
-    typedef V<T, N> X;
     template <bool add, int ldb, int c> FN void columns(const T* a, const T* b, T* y)
     {
+        enum { few = 16 / sizeof(T), lanes = c <= few ? few : c <= 2 * few ? 2 * few : N };
+        typedef V<T, lanes> X;
 #pragma GCC unroll 4
         for (int i = 0; i < m; ++i) {
             X sum = {};
+#pragma GCC unroll 16
             for (int p = 0; p < k; ++p) sum = mad(K<X>(a[i * a_row + p * a_column]), part<X, c>(b + p * ldb), sum);
             if constexpr (add) sum = part<X, c>(y + i * n) + sum;
             put(y + i * n, Count<c>(), sum);
@@ -208,10 +210,15 @@ template <class T, int m, int n, int k, int a_row, int a_column, int b_row, int 
         if constexpr (b_column == 1) rows<add, b_row>(a, b, c);
         else {
             T turned[k * n];
-            for (int p = 0; p < k; ++p)
-                for (int j = 0; j < n; ++j) turned[p * n + j] = b[p * b_row + j * b_column];
+            turn(b, turned);
             rows<add, n>(a, turned, c);
         }
+    }
+    /* B in rows of n elements */
+    FN void turn(const T* b, T* __restrict turned)
+    {
+        for (int p = 0; p < k; ++p)
+            for (int j = 0; j < n; ++j) turned[p * n + j] = b[p * b_row + j * b_column];
     }
 };
 /* operands the other way round */

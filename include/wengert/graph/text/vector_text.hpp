@@ -42,7 +42,13 @@ template <class X, int C, class T> FN X load_part(const T* p)
         i64 bits;
         __builtin_memcpy(&bits, p, 8);
         x = (X)V<i64, 2>{bits, 0};
-    } else if constexpr (C <= 3)
+    }
+#if defined(__AVX__) && !defined(__clang__)
+    else if constexpr (C == 3 && __is_same(X, V<f64, 4>))
+        x = __builtin_ia32_maskloadpd256((const X*)p, V<long long, 4>{-1, -1, -1, 0});
+#endif
+    else if constexpr (C <= 3)
+#pragma GCC unroll 4
         for (int l = 0; l < C; ++l) x[l] = p[l];
 #if defined(__AVX512F__) && !defined(__clang__)
     else if constexpr (__is_same(X, V<f32, 16>)) x = __builtin_ia32_loadups512_mask(p, x, (1 << C) - 1);

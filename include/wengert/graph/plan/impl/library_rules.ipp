@@ -19,11 +19,12 @@ WENGERT_INLINE bool gemm_reads(const Graph& g, const Layouts& layouts, ValueId v
     const Shape& shape = g.node(v).shape;
     const Strides& s = layouts[v].strides;
     const std::size_t r = shape.size();
-    if (r == 0 || r > 2) return false;
+    if (r == 0) return false;
     if (!layouts[v].strided) return true;
     if (r == 1) return s[0] > 0;
-    return wengert::detail::reads_as_rows(shape[0], shape[1], s[0], s[1]) ||
-           wengert::detail::reads_as_rows(shape[1], shape[0], s[1], s[0]);
+    const std::int64_t rows = shape[r - 2], columns = shape[r - 1], row = s[r - 2], column = s[r - 1];
+    return wengert::detail::reads_as_rows(rows, columns, row, column) ||
+           wengert::detail::reads_as_rows(columns, rows, column, row);
 }
 
 WENGERT_INLINE bool folds_in_place(const Graph& g, const Layouts& layouts, const GraphNode& n, const Fold& f)
@@ -44,7 +45,7 @@ WENGERT_INLINE Rule rule_of_product(const Graph& g, const Layouts& layouts, cons
 {
     const MatrixProduct p = product_of(n);
     if (!p.adds)
-        return p.factor == MatrixProduct::none && gemm_reads(g, layouts, n.inputs[p.a.operand]) &&
+        return p.factor == MatrixProduct::none && (p.batch == 0 || p.is_plain()) && gemm_reads(g, layouts, n.inputs[p.a.operand]) &&
                        gemm_reads(g, layouts, n.inputs[p.b.operand])
                    ? Rule::product
                    : Rule::compute;
