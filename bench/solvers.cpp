@@ -354,9 +354,12 @@ void chain()
         D t = a(0);
         for (std::size_t j = 0, point = 0; j < joints; ++j) {
             if (j > 0) t = matmul(t, a(j));
-            for (; point < points && joint_of(point) == j; ++point) all.push_back(matmul(t, at(point)));
+            const std::size_t first = point;
+            while (point < points && joint_of(point) == j) ++point;
+            const D on_it = wg::view(at, wg::range(std::int64_t(first), std::int64_t(point)));
+            all.push_back(wg::transpose(matmul(t, wg::transpose(on_it))));
         }
-        return wg::concatenate(all, 0);
+        return reshape(wg::concatenate(all, 0), {4 * points});
     };
     const D angles = wg::uniform<double>(wg::Key(11), {3 * joints}, -1.0, 1.0);
     const Numbers as = numbers(angles), ats = numbers(at);

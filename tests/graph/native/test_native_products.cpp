@@ -3,6 +3,7 @@
 #include "same_bits.hpp"
 
 #include <wengert/graph/native/native.hpp>
+#include <wengert/graph/run/compile.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/ops/matmul.hpp>
@@ -27,20 +28,21 @@ template <class T> Ref<Block> matrix(const Shape& shape, double phase)
 
 template <class T> using Tensors = std::vector<Tensor<T>>;
 
-/// A graph in native code, twice, and node by node.
+/// A graph in native code and in tiles, twice, and node by node.
 void check(const Graph& g, std::vector<Ref<Block>> in)
 {
-    const auto native = compile_native(g, {});
+    const auto native = compile_native(g, {}), tiles = compile_tile(g, {});
     REQUIRE(native->note == "");
     const auto want = interpret(g, in);
     std::vector<Ref<Block>> out;
-    for (int twice = 0; twice < 2; ++twice) {
-        native->run(in, out);
-        for (std::size_t k = 0; k < out.size(); ++k) {
-            CAPTURE(k, to_string(out[k]->shape));
-            CHECK(same_bits(*want[g.outputs()[k]], *out[k]));
+    for (int twice = 0; twice < 2; ++twice)
+        for (const auto* executable : {&native, &tiles}) {
+            (*executable)->run(in, out);
+            for (std::size_t k = 0; k < out.size(); ++k) {
+                CAPTURE(k, to_string(out[k]->shape), executable == &native);
+                CHECK(same_bits(*want[g.outputs()[k]], *out[k]));
+            }
         }
-    }
 }
 
 /// f(x) with its gradients.
@@ -95,6 +97,54 @@ TEST_CASE("native: products up to 16", "[native]")
     sizes<float>(2, 3, 4);
     sizes<float>(16, 16, 16);
     sizes<double>(7, 9, 5);
+}
+
+namespace {
+
+/// a b, and its gradients.
+template <class T> void batches(const Shape& a, const Shape& b)
+{
+    CAPTURE(to_string(a), to_string(b));
+    check<T>({matrix<T>(a, 0.3), matrix<T>(b, 0.8)}, [](const Tensors<T>& x) {
+        const Tensor<T> y = matmul(x[0], x[1]);
+        return sum(y * y * y) + sum(matmul(x[0] * T(0.5), x[1]) * y);
+    });
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("native: products of batches, of one matrix with a batch, of batches that broadcast",
+                   "[native]", float, double)
+{
+    using T = TestType;
+    for (const std::int64_t n : {2, 3, 4, 5, 9, 16}) batches<T>({6, n, n}, {6, n, n});
+    batches<T>({6, 3, 4}, {4, 3});
+    batches<T>({3, 4}, {6, 4, 7});
+    batches<T>({2, 1, 3, 4}, {5, 4, 2});
+    batches<T>({2, 5, 3, 4}, {2, 1, 4, 3});
+    batches<T>({1, 3, 3}, {1, 1, 3, 3});
+    batches<T>({7, 3, 4}, {4});
+    batches<T>({4}, {7, 4, 3});
+    batches<T>({7, 1, 4}, {4, 3});
+    batches<T>({7, 3, 1}, {7, 1, 5});
+    batches<T>({3, 17, 5}, {5, 4});
+    batches<T>({0, 3, 3}, {3, 3});
+}
+
+TEMPLATE_TEST_CASE("native: operands of batches as they lie in others, turned, and joined", "[native]", float,
+                   double)
+{
+    using T = TestType;
+    const std::vector<Ref<Block>> in{matrix<T>({6, 4, 3, 3}, 0.2), matrix<T>({4, 3, 3}, 0.6)};
+    check<T>(in, [](const Tensors<T>& x) {
+        Tensor<T> part = view(x[0], all(), 1), one = x[1](2), y = matmul(part, one);
+        y = y + matmul(one, view(x[0], all(), 3)) + matmul(part, transpose(one));
+        y = y + matmul(swapaxes(part, 1, 2), view(x[0], range(5, -7, -1), 0));
+        y = y + matmul(broadcast_to(one, {6, 3, 3}), reshape(swapaxes(y, 0, 1), {6, 3, 3}));
+        const Tensor<T> wide = matmul(swapaxes(x[0], 0, 1), reshape(x[1], {4, 1, 3, 3}));
+        const Tensor<T> joined = concatenate({matmul(part, one), y, reshape(view(wide, 0), {6, 3, 3})}, 2);
+        return sum(joined * joined * joined) + sum(wide);
+    });
 }
 
 TEMPLATE_TEST_CASE("native: sums of zeros have the sign that they have node by node", "[native]", float,

@@ -536,6 +536,8 @@ private:
         }
         case Op::matmul: {
             if (p % 4 == 0 && s.size() == 3) return matmul(a, swapaxes(a * 0.5, 1, 2));
+            if (p % 8 == 5 && s.size() == 3 && s[0] > 0) return matmul(a * 0.5, transpose(a(0)));
+            if (p % 8 == 7 && s.size() == 3 && s[0] > 0) return matmul(transpose(a(0)), a * 0.5);
             const Tensor<T> x = matrix(a), y = matrix(b);
             if (x.shape()[1] == y.shape()[0]) return matmul(x, y);
             if (x.shape()[1] == y.shape()[1]) return matmul(x, transpose(y));

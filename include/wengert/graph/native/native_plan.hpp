@@ -72,8 +72,7 @@ struct NativePlan {
                     functions[t].name = called(fused_text(g, plan, plan.tasks[t], groups));
             } else if (ProductCode product = products.write(v); !product.text.empty()) {
                 functions[t] = {called(product.text), std::move(product.addresses)};
-            } else if (loop_parameters(g.node(v)) ||
-                       (g.node(v).primitive->index && !moves_boxes(g, g.node(v)))) {  // these have a step
+            } else if (has_text(g, v)) {
                 try {
                     functions[t] = whole(g, v);
                 } catch (const TapeError& refused) {
@@ -101,6 +100,9 @@ struct NativePlan {
     }
 
 private:
+    /// Elements up to which a move is text: its loops know their extents. The library's kernels are faster from there on.
+    static constexpr std::size_t most_moved = 4096;
+
     static constexpr const char* arguments = "(void* const* p, char* arena, const wg_run* run)\n{\n    ";
 
     /// A function of addresses alone. Those that differ in these only are one.
@@ -109,6 +111,16 @@ private:
         const std::string f = module.once('f', CppModule::fused, body);
         return module.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
                            arguments + f + "(p, run->zero);\n    return 0;\n}\n");
+    }
+    static bool has_text(const Graph& g, ValueId v)
+    {
+        const GraphNode& n = g.node(v);
+        if (is_described(*n.primitive) && moves_boxes(g, n))
+            return element_count(n.shape) <= most_moved &&
+                   each_program(g, n, [](const Index& p, std::span<const ValueId>) {
+                       return p.start != Index::Start::operand;  // what is added in place stays where it is
+                   });
+        return loop_parameters(n) || n.primitive->index;
     }
     static std::size_t count(const Graph& g, const tiling::Group& group)
     {
@@ -135,7 +147,7 @@ private:
         const CppModule::Body f = module.function(graph_between(g, made.addresses, {v}));
         made.addresses.push_back(v);
         made.workspace = f.workspace;
-        made.name = module.prefix + (g.node(v).primitive->index ? "index" : "loop") + std::to_string(v);
+        made.name = module.prefix + (loop_parameters(g.node(v)) ? "loop" : "index") + std::to_string(v);
         std::string list;
         for (std::size_t k = 0; k < made.addresses.size(); ++k)
             list += filled("($*)p[$], ", c_type(g.node(made.addresses[k]).dtype, Dialect::numbers), k);
