@@ -163,10 +163,10 @@ struct MatMul {
             detail::multiply_pairs<T>(1, mx, mx.x->template as<T>(), 0, my, my.x->template as<T>(), 0, T(0),
                                       c);
         else
-            detail::multiply_batch<T>(mx, mx.x->template as<T>(),
-                                      broadcast_strides(detail::leading(sx), mx.batch, batch), my,
-                                      my.x->template as<T>(),
-                                      broadcast_strides(detail::leading(sy), my.batch, batch), batch, T(0), c);
+            detail::multiply_batch<T>(
+                mx, mx.x->template as<T>(), broadcast_strides(detail::leading(sx), mx.batch, batch), my,
+                my.x->template as<T>(), broadcast_strides(detail::leading(sy), my.batch, batch), batch, T(0),
+                c);
         return out;
     }
 

@@ -121,10 +121,12 @@ private:
         const bool small = std::min({s.m, s.n, s.k}) > 1,
                    one_b = small && std::all_of(axes.begin(), axes.end(), [](auto& d) { return d.b == 0; });
         const char* const type = c_type(n.dtype, Dialect::vectors);
-        std::string text = filled("(void* const* p, f64)\n{\n    const $ *a = (const $*)p[0], *b = (const $*)p[1];\n    $* c = ($*)p[2];\n",
+        std::string text = filled("(void* const* p, f64)\n{\n    const $ *a = (const $*)p[0], *b = (const "
+                                  "$*)p[1];\n    $* c = ($*)p[2];\n",
                                   type, type, type, type, type);
         if (one_b && s.b_column() != 1) {
-            text += filled("    $ turned[$];\n    $::turn(b, turned);\n    b = turned;\n", type, s.n * s.k, p);
+            text +=
+                filled("    $ turned[$];\n    $::turn(b, turned);\n    b = turned;\n", type, s.n * s.k, p);
             s.tb = false, s.ldb = s.n;
         }
         if (one_b && !axes.empty() && axes[0].a == static_cast<std::int64_t>(s.m * s.a_row())) {
@@ -194,11 +196,11 @@ private:
     template <class T> std::string chosen(const Sizes& s, bool add) const
     {
         const std::string t = row_of(dtype_of<T>()).lane;
-        const std::size_t a_row = s.a_row(), a_column = s.a_column(), b_row = s.b_row(), b_column = s.b_column();
+        const std::size_t a_row = s.a_row(), a_column = s.a_column(), b_row = s.b_row(),
+                          b_column = s.b_column();
         if (s.m > 1 && s.n > 1 && s.k > 1)
-            return std::max({s.m, s.n, s.k}) > kernels::detail::small_edge
-                       ? ""
-                       : small_product(dtype_of<T>(), s);
+            return std::max({s.m, s.n, s.k}) > kernels::detail::small_edge ? ""
+                                                                           : small_product(dtype_of<T>(), s);
         const bool long_rows = s.n >= (add ? 4 : 1) * Lane<T>::width || s.m == 1;
         if (s.k == 1 && b_column == 1 && long_rows) return "Outer<" + t + list(s.m, s.n, a_row) + ">";
         if (s.k > kernels::detail::longest_chain) return "";  // longer sums are cut

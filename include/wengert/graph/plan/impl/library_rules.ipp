@@ -45,7 +45,8 @@ WENGERT_INLINE Rule rule_of_product(const Graph& g, const Layouts& layouts, cons
 {
     const MatrixProduct p = product_of(n);
     if (!p.adds)
-        return p.factor == MatrixProduct::none && (p.batch == 0 || p.is_plain()) && gemm_reads(g, layouts, n.inputs[p.a.operand]) &&
+        return p.factor == MatrixProduct::none && (p.batch == 0 || p.is_plain()) &&
+                       gemm_reads(g, layouts, n.inputs[p.a.operand]) &&
                        gemm_reads(g, layouts, n.inputs[p.b.operand])
                    ? Rule::product
                    : Rule::compute;
