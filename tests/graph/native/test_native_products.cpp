@@ -3,7 +3,9 @@
 #include "same_bits.hpp"
 
 #include <wengert/graph/native/native.hpp>
+#include <wengert/graph/passes/passes.hpp>
 #include <wengert/graph/run/compile.hpp>
+#include <wengert/graph/control/vmap.hpp>
 #include <wengert/graph/ir/interpret.hpp>
 #include <wengert/graph/ir/trace.hpp>
 #include <wengert/ops/matmul.hpp>
@@ -113,8 +115,7 @@ template <class T> void batches(const Shape& a, const Shape& b)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("native: products of batches, of one matrix with a batch, of batches that broadcast",
-                   "[native]", float, double)
+TEMPLATE_TEST_CASE("native: products of batches, also of those that broadcast", "[native]", float, double)
 {
     using T = TestType;
     for (const std::int64_t n : {2, 3, 4, 5, 9, 16}) batches<T>({6, n, n}, {6, n, n});
@@ -129,6 +130,28 @@ TEMPLATE_TEST_CASE("native: products of batches, of one matrix with a batch, of 
     batches<T>({7, 3, 1}, {7, 1, 5});
     batches<T>({3, 17, 5}, {5, 4});
     batches<T>({0, 3, 3}, {3, 3});
+}
+
+// matmul itself makes one product of these: they come from vmap.
+TEMPLATE_TEST_CASE("native: a batch that meets one matrix", "[native]", float, double)
+{
+    using T = TestType;
+    const std::vector<Ref<Block>> in{matrix<T>({9, 4, 3}, 0.2), matrix<T>({2, 12, 4, 3}, 0.9),
+                                     matrix<T>({3, 5}, 0.6), matrix<T>({5, 3}, 0.4), matrix<T>({4, 5}, 0.1)};
+    const Graph g = optimize(trace_graph(
+        [](const std::vector<AnyTensor>& x) {
+            const Tensor<T> w(x[2]), u(x[3]), z(x[4]);
+            const auto f = [=](const Tensor<T>& t) {
+                return concatenate({matmul(t, w), matmul(t, transpose(u)), matmul(transpose(t), z)}, 0);
+            };
+            const auto left = [=](const Tensor<T>& t) { return matmul(transpose(w), transpose(t)); };
+            const Tensor<T> some = view(Tensor<T>(x[1]), all(), range(9));
+            return std::vector<AnyTensor>{vmap(f)(Tensor<T>(x[0])).any(), vmap(vmap(f))(some).any(),
+                                          vmap(f)(view(some, 1)).any(), vmap(left)(Tensor<T>(x[0])).any()};
+        },
+        in));
+    for (const GraphNode& n : g.nodes()) REQUIRE(!detail::loop_parameters(n));
+    check(g, in);
 }
 
 TEMPLATE_TEST_CASE("native: operands of batches as they lie in others, turned, and joined", "[native]", float,

@@ -1,6 +1,6 @@
-// A graph planned for native code, and the text of its functions: fused loops, small products, loops, branches and index programs.
-// One function runs all steps of a loop, with the states in memory of its own. Its text is that of emit_cpp (cpp_loop.hpp) over
-// vectors. Operations without a text run as in the default executor.
+// A graph planned for native code, and the text of its functions: fused loops, small products and moves, loops, branches and index
+// programs. One function runs all steps of a loop, with the states in memory of its own. Its text is that of emit_cpp (cpp_loop.hpp)
+// over vectors. Operations without a text run as in the default executor.
 #pragma once
 
 #include "../c/cpp_function.hpp"
@@ -70,9 +70,9 @@ struct NativePlan {
                     strips(g, functions[t], group);
                 else
                     functions[t].name = called(fused_text(g, plan, plan.tasks[t], groups));
-            } else if (ProductCode product = products.write(v); !product.text.empty()) {
+            } else if (ProductCode product = products.write(v, long_ones.empty()); !product.text.empty()) {
                 functions[t] = {called(product.text), std::move(product.addresses)};
-            } else if (has_text(g, v)) {
+            } else if (has_text(g, v, long_ones.empty())) {
                 try {
                     functions[t] = whole(g, v);
                 } catch (const TapeError& refused) {
@@ -102,6 +102,9 @@ struct NativePlan {
 private:
     /// Elements up to which a move is text: its loops know their extents. The library's kernels are faster from there on.
     static constexpr std::size_t most_moved = 4096;
+    /// Parts of one move, and moves of one graph, that are text: each has a function of its own.
+    static constexpr std::size_t most_parts = 64, most_moves = 256;
+    std::size_t moves_ = 0;
 
     static constexpr const char* arguments = "(void* const* p, char* arena, const wg_run* run)\n{\n    ";
 
@@ -112,15 +115,20 @@ private:
         return module.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
                            arguments + f + "(p, run->zero);\n    return 0;\n}\n");
     }
-    static bool has_text(const Graph& g, ValueId v)
+    /// `extents_known`: the text need not serve all lengths.
+    bool has_text(const Graph& g, ValueId v, bool extents_known)
     {
         const GraphNode& n = g.node(v);
-        if (is_described(*n.primitive) && moves_boxes(g, n))
-            return element_count(n.shape) <= most_moved &&
-                   each_program(g, n, [](const Index& p, std::span<const ValueId>) {
-                       return p.start != Index::Start::operand;  // what is added in place stays where it is
-                   });
-        return loop_parameters(n) || n.primitive->index;
+        if (!is_described(*n.primitive) || !moves_boxes(g, n))
+            return loop_parameters(n) || n.primitive->index;
+        if (!extents_known || element_count(n.shape) > most_moved || n.inputs.size() > most_parts ||
+            moves_ == most_moves)
+            return false;
+        const bool text = each_program(g, n, [](const Index& p, std::span<const ValueId>) {
+            return p.start != Index::Start::operand;  // what is added in place stays where it is
+        });
+        moves_ += text;
+        return text;
     }
     static std::size_t count(const Graph& g, const tiling::Group& group)
     {

@@ -19,15 +19,18 @@ class ProductWriter {
 public:
     /// Elements of a matrix up to which its loops are written out.
     static constexpr std::size_t most_elements = 4096;
+    /// Matrices of a batch whose rows are those of one: the text counts rows by int.
+    static constexpr std::int64_t most_joined = std::int64_t{1} << 24;
 
     ProductWriter(const Graph& g, const tiling::Layouts& layouts) : g_(g), layouts_(layouts) {}
 
     /// Of node v; without text where a step of the default executor does it.
-    ProductCode write(ValueId v) const
+    /// `batches`: their text has their extents in it.
+    ProductCode write(ValueId v, bool batches) const
     {
         const GraphNode& n = g_.node(v);
         const tiling::Rule r = tiling::rule_of(g_, layouts_, v);
-        if (r == tiling::Rule::product) return product(v, product_of(n));
+        if (r == tiling::Rule::product) return product(v, product_of(n), batches);
         if (r == tiling::Rule::add_product) return added(v, product_of(n));
         if (r == tiling::Rule::zero_rule && plain(n.inputs[0])) return with_zero_rule(v);
         return {};
@@ -80,9 +83,9 @@ private:
         return {ma.transposed, mb.transposed, ma.rows, mb.columns, ma.columns, ma.ld, mb.ld};
     }
 
-    ProductCode product(ValueId v, const MatrixProduct& form) const
+    ProductCode product(ValueId v, const MatrixProduct& form, bool batches) const
     {
-        if (form.batch > 0) return batch(v, form);
+        if (form.batch > 0) return batches ? batch(v, form) : ProductCode{};
         const GraphNode& n = g_.node(v);
         const std::string p = written(v, sizes(n, form), false);
         if (p.empty()) return {};
@@ -129,7 +132,8 @@ private:
                 filled("    $ turned[$];\n    $::turn(b, turned);\n    b = turned;\n", type, s.n * s.k, p);
             s.tb = false, s.ldb = s.n;
         }
-        if (one_b && !axes.empty() && axes[0].a == static_cast<std::int64_t>(s.m * s.a_row())) {
+        if (one_b && !axes.empty() && axes[0].a == static_cast<std::int64_t>(s.m * s.a_row()) &&
+            axes[0].extent <= most_joined) {
             s.m *= static_cast<std::size_t>(axes[0].extent);
             axes.erase(axes.begin());
         }

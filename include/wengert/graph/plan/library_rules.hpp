@@ -15,7 +15,7 @@ namespace wengert::tiling {
 
 /// How an operation runs that no pass over elements takes up.
 enum class Rule : std::uint8_t {
-    product,      ///< of two matrices or vectors
+    product,      ///< of two matrices or vectors, or of batches of them
     add_product,  ///< the same, added to what is there
     fold,         ///< of whole axes
     index,        ///< what it has a description of (ops/index/index.hpp), whatever it is called

@@ -93,7 +93,7 @@ template <class T> void emit_product(Emitter& e, ValueId v)
 {
     const GraphNode& n = e.plan.graph.node(v);
     const MatrixProduct p = product_of(n);
-    if (p.batch > 0) return emit_batch_product<T>(e, v, p);
+    if (!p.adds && p.batch > 0) return emit_batch_product<T>(e, v, p);
     const bool scaled = p.factor != MatrixProduct::none,
                guarded = p.adds && p.cotangent != MatrixProduct::none;
     if (p.adds) bring(e, n.inputs[0], v);

@@ -184,7 +184,7 @@ template <class T, int m, int n, int a_step> struct Outer {
     }
 };
 
-/* sizes up to 16: element (i, p) of A is a[i a_row + p a_column], element (p, j) of B is b[p b_row + j b_column] */
+/* n and k up to 16, m of any size: element (i, p) of A is a[i a_row + p a_column], element (p, j) of B is b[p b_row + j b_column] */
 template <class T, int m, int n, int k, int a_row, int a_column, int b_row, int b_column> struct SmallProduct {
     enum { N = register_bytes / sizeof(T) };
     template <bool add, int ldb, int c> FN void columns(const T* a, const T* b, T* y)
@@ -192,7 +192,7 @@ template <class T, int m, int n, int k, int a_row, int a_column, int b_row, int 
         enum { few = 16 / sizeof(T), lanes = c <= few ? few : c <= 2 * few ? 2 * few : N };
         typedef V<T, lanes> X;
 #pragma GCC unroll 4
-        for (int i = 0; i < m; ++i) {
+        for (long i = 0; i < m; ++i) {
             X sum = {};
 #pragma GCC unroll 16
             for (int p = 0; p < k; ++p) sum = mad(K<X>(a[i * a_row + p * a_column]), part<X, c>(b + p * ldb), sum);

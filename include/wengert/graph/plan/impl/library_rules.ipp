@@ -44,12 +44,15 @@ WENGERT_INLINE bool read_as_matrix(const Graph& g, const Layouts& layouts, const
 WENGERT_INLINE Rule rule_of_product(const Graph& g, const Layouts& layouts, const GraphNode& n)
 {
     const MatrixProduct p = product_of(n);
-    if (!p.adds)
-        return p.factor == MatrixProduct::none && (p.batch == 0 || p.is_plain()) &&
-                       gemm_reads(g, layouts, n.inputs[p.a.operand]) &&
-                       gemm_reads(g, layouts, n.inputs[p.b.operand])
+    if (!p.adds) {
+        const ValueId a = n.inputs[p.a.operand], b = n.inputs[p.b.operand];
+        const std::size_t rank = std::max({g.node(a).shape.size(), g.node(b).shape.size(), std::size_t{2}});
+        const bool batch = p.batch == rank - 2 && (p.batch == 0 || p.is_plain());
+        return batch && p.factor == MatrixProduct::none && gemm_reads(g, layouts, a) &&
+                       gemm_reads(g, layouts, b)
                    ? Rule::product
                    : Rule::compute;
+    }
     const bool guard = p.cotangent == MatrixProduct::none || !layouts[n.inputs[p.cotangent]].strided;
     return n.shape.size() == 2 && guard && read_as_matrix(g, layouts, n, p.a.operand) &&
                    read_as_matrix(g, layouts, n, p.b.operand)
