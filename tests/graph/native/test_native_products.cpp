@@ -150,7 +150,7 @@ TEMPLATE_TEST_CASE("native: a batch that meets one matrix", "[native]", float, d
                                           vmap(f)(view(some, 1)).any(), vmap(left)(Tensor<T>(x[0])).any()};
         },
         in));
-    for (const GraphNode& n : g.nodes()) REQUIRE(!detail::loop_parameters(n));
+    for (const GraphNode& n : g.nodes()) REQUIRE(!loop_parameters(n));
     check(g, in);
 }
 
