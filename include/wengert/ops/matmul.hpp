@@ -106,7 +106,13 @@ void multiply_batch(const Matrices& a, const T* pa, const Strides& step_a, const
     }
 }
 
-inline Shape leading(const Shape& s) { return Shape(s.data(), s.size() - 2); }
+/// The batch of an operand: what is in front of its matrices.
+inline Shape leading(const Shape& s) { return Shape(s.data(), s.size() > 2 ? s.size() - 2 : 0); }
+/// From one place of a batch to the next, in elements of an operand of this shape.
+inline Strides batch_steps(const Matrices& m, const Shape& operand, const Shape& batch)
+{
+    return broadcast_strides(leading(operand), m.batch, batch);
+}
 
 }  // namespace detail
 
@@ -163,10 +169,9 @@ struct MatMul {
             detail::multiply_pairs<T>(1, mx, mx.x->template as<T>(), 0, my, my.x->template as<T>(), 0, T(0),
                                       c);
         else
-            detail::multiply_batch<T>(
-                mx, mx.x->template as<T>(), broadcast_strides(detail::leading(sx), mx.batch, batch), my,
-                my.x->template as<T>(), broadcast_strides(detail::leading(sy), my.batch, batch), batch, T(0),
-                c);
+            detail::multiply_batch<T>(mx, mx.x->template as<T>(), detail::batch_steps(mx, sx, batch), my,
+                                      my.x->template as<T>(), detail::batch_steps(my, sy, batch), batch, T(0),
+                                      c);
         return out;
     }
 

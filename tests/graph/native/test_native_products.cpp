@@ -154,6 +154,75 @@ TEMPLATE_TEST_CASE("native: a batch that meets one matrix", "[native]", float, d
     check(g, in);
 }
 
+TEST_CASE("native: moves of few parts and elements are text", "[native]")
+{
+    const auto text_of_stack = [](int parts, std::int64_t n) {
+        return native_text(trace_graph(
+            [=](const std::vector<AnyTensor>& x) {
+                const std::vector<Tensor<double>> all(static_cast<std::size_t>(parts), Tensor<double>(x[0]));
+                return std::vector<AnyTensor>{wengert::stack(all, 1).any()};
+            },
+            {matrix<double>({n}, 0.3)}));
+    };
+    const auto has_move = [](const std::string& text) {
+        return text.find("int wg_index") != std::string::npos;
+    };
+    CHECK(has_move(text_of_stack(2, 5)));
+    CHECK(has_move(text_of_stack(64, 64)));
+    CHECK(!has_move(text_of_stack(65, 5)));
+    CHECK(!has_move(text_of_stack(64, 65)));
+}
+
+namespace {
+
+/// y = x zᵀ, of a batch too, of which it says that it has `axes` leading axes.
+template <std::uint8_t axes> struct SaysBatch {
+    static constexpr std::string_view name = "product";
+    static constexpr bool bilinear = true;
+    static constexpr unsigned saves = 0b011;
+    MatrixProduct product() const
+    {
+        return {.a = {.operand = 0}, .b = {.operand = 1, .transposed = true, .column = true}, .batch = axes};
+    }
+    template <class T> Ref<Block> value(const Ref<Block>& x, const Ref<Block>& z, const Site& at) const
+    {
+        return MatMul{false, true, x->shape, z->shape}.template value<T>(x, z, at);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& z, const Tensor<T>&) const
+    {
+        return matmul(g, z);
+    }
+    template <class T>
+    Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return matmul(swapaxes(g, -1, -2), x);
+    }
+};
+
+template <std::uint8_t axes> void says_batch(const Shape& x, const Shape& z)
+{
+    const std::vector<Ref<Block>> in{matrix<double>(x, 0.2), matrix<double>(z, 0.6)};
+    check(trace_graph(
+              [](const std::vector<AnyTensor>& t) {
+                  const Tensor<double> a(t[0]), b(t[1]);
+                  return std::vector<AnyTensor>{apply<SaysBatch<axes>, double>({}, Site{}, a, b).any()};
+              },
+              in),
+          in);
+}
+
+}  // namespace
+
+TEST_CASE("native: a user's product computes by itself where its batch is not that of its operands",
+          "[native]")
+{
+    says_batch<1>({6, 4, 3}, {6, 5, 3});
+    says_batch<0>({6, 4, 3}, {6, 5, 3});
+    says_batch<1>({4, 3}, {5, 3});
+    says_batch<0>({4, 3}, {5, 3});
+}
+
 TEMPLATE_TEST_CASE("native: operands of batches as they lie in others, turned, and joined", "[native]", float,
                    double)
 {

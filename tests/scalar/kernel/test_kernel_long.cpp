@@ -263,6 +263,17 @@ TEST_CASE("the gradient of a long kernel has the bits of tiles", "[kernel][nativ
     }
     CHECK(native.stats().uncompiled == 0);
     CHECK(cache.objects() == 1);
+
+    const auto joined = [&](const std::vector<D>& x) {
+        const D y = k(x[0], x[1], x[2], x[3]);
+        return wg::stack({y, y * x[0]}, 0);
+    };
+    auto small_move = wg::freeze(joined, {.backend = wg::native}), move_in_tiles = wg::freeze(joined);
+    for (const std::int64_t length : {100, 13}) {
+        const auto x = arguments<double>(length);
+        CHECK(numbers(small_move(x)) == numbers(move_in_tiles(x)));
+    }
+    CHECK(cache.objects() == 2);  // a join in the text would make it one of this length alone
 }
 
 TEST_CASE("a nested gradient of scalar code has eager's bits in native code", "[scalar][native]")

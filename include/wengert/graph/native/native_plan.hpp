@@ -100,7 +100,7 @@ struct NativePlan {
     }
 
 private:
-    /// Elements up to which a move is text: its loops know their extents. The library's kernels are faster from there on.
+    /// Elements up to which a move is text, whose loops know their extents. Larger ones are left to the library, which moves in blocks.
     static constexpr std::size_t most_moved = 4096;
     /// Parts of one move, and moves of one graph, that are text: each has a function of its own.
     static constexpr std::size_t most_parts = 64, most_moves = 256;
@@ -115,7 +115,7 @@ private:
         return module.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
                            arguments + f + "(p, run->zero);\n    return 0;\n}\n");
     }
-    /// `extents_known`: the text need not serve all lengths.
+    /// Is node v text by itself? Moves are where the text has its extents (`extents_known`): it need not serve all lengths.
     bool has_text(const Graph& g, ValueId v, bool extents_known)
     {
         const GraphNode& n = g.node(v);

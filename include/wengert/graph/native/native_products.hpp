@@ -19,13 +19,13 @@ class ProductWriter {
 public:
     /// Elements of a matrix up to which its loops are written out.
     static constexpr std::size_t most_elements = 4096;
-    /// Matrices of a batch whose rows are those of one: the text counts rows by int.
+    /// Matrices of a batch whose rows are those of one. Their number is an int of the text.
     static constexpr std::int64_t most_joined = std::int64_t{1} << 24;
 
     ProductWriter(const Graph& g, const tiling::Layouts& layouts) : g_(g), layouts_(layouts) {}
 
-    /// Of node v; without text where a step of the default executor does it.
-    /// `batches`: their text has their extents in it.
+    /// Of node v; without text where a step of the default executor does it, as for batches without `batches`: their extents are
+    /// in the text.
     ProductCode write(ValueId v, bool batches) const
     {
         const GraphNode& n = g_.node(v);
@@ -97,8 +97,8 @@ private:
     {
         const GraphNode& n = g_.node(v);
         const Shape batch = tiling::detail::batch_of(n, form);
-        const Strides to_a = tiling::detail::batch_steps(a, g_.node(n.inputs[form.a.operand]).shape, batch),
-                      to_b = tiling::detail::batch_steps(b, g_.node(n.inputs[form.b.operand]).shape, batch);
+        const Strides to_a = batch_steps(a, g_.node(n.inputs[form.a.operand]).shape, batch),
+                      to_b = batch_steps(b, g_.node(n.inputs[form.b.operand]).shape, batch);
         std::vector<BatchAxis> axes;  // the last one first
         auto to_c = static_cast<std::int64_t>(a.rows * b.columns);
         for (std::size_t d = batch.size(); d-- > 0; to_c *= batch[d]) {

@@ -69,12 +69,6 @@ template <class T> struct BatchProduct {
 
 /// The batch of a product's result, which is empty where it is one matrix or vector.
 inline Shape batch_of(const GraphNode& n, const MatrixProduct& p) { return Shape(n.shape.data(), p.batch); }
-/// From one place of the batch to the next, in elements of an operand.
-inline Strides batch_steps(const wengert::detail::Matrices& m, const Shape& operand, const Shape& batch)
-{
-    const Shape own(operand.data(), operand.size() > 2 ? operand.size() - 2 : 0);
-    return broadcast_strides(own, m.batch, batch);
-}
 
 template <class T> void emit_batch_product(Emitter& e, ValueId v, const MatrixProduct& p)
 {
@@ -82,9 +76,10 @@ template <class T> void emit_batch_product(Emitter& e, ValueId v, const MatrixPr
     const ValueId x = g.node(v).inputs[p.a.operand], y = g.node(v).inputs[p.b.operand];
     const Shape batch = batch_of(g.node(v), p);
     const auto a = matrices(e.header(x), p.a), b = matrices(e.header(y), p.b);
-    const auto step = std::make_shared<const BatchProduct<T>>(BatchProduct<T>{
-        a, b, batch, batch_steps(a, g.node(x).shape, batch), batch_steps(b, g.node(y).shape, batch),
-        e.addresses<const T>({x, y}), e.addresses<T>({v})});
+    const auto step = std::make_shared<const BatchProduct<T>>(
+        BatchProduct<T>{a, b, batch, wengert::detail::batch_steps(a, g.node(x).shape, batch),
+                        wengert::detail::batch_steps(b, g.node(y).shape, batch), e.addresses<const T>({x, y}),
+                        e.addresses<T>({v})});
     e.program.owned().push_back(step);
     e.step([s = step.get()](Run&) { s->run(); });
 }
