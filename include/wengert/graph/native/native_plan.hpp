@@ -6,6 +6,7 @@
 #include "../c/cpp_function.hpp"
 #include "../text/fold_text.hpp"
 #include "../text/function_text.hpp"
+#include "native_places.hpp"
 #include "native_products.hpp"
 #include "../text/vector_text.hpp"
 
@@ -51,7 +52,7 @@ struct NativePlan {
     /// Names of functions begin with `prefix`. `rotation`: g is a step of a loop.
     explicit NativePlan(const Graph& g, std::string_view prefix = "wg",
                         std::optional<tiling::Rotation> rotation = {})
-        : groups(g, tiling::layouts_of(g)), plan(g, groups.take(), rotation), module(prefix),
+        : groups(g, tiling::layouts_of(g)), plan(planned(g, rotation)), module(prefix),
           functions(plan.tasks.size())
     {
         const ProductWriter products(g, plan.layouts);
@@ -64,8 +65,8 @@ struct NativePlan {
             const ValueId v = group.nodes[0];
             if (group.fused) {
                 functions[t].addresses.assign(group.operands.begin(), group.operands.end());
-                functions[t].addresses.insert(functions[t].addresses.end(), group.results.begin(),
-                                              group.results.end());
+                const ValueList results = result_roots(plan.layouts, group);
+                functions[t].addresses.insert(functions[t].addresses.end(), results.begin(), results.end());
                 if (groups.may_be_in_strips(group) && long_ones.contains(count(g, group)))
                     strips(g, functions[t], group);
                 else
@@ -105,6 +106,14 @@ private:
     /// Parts of one move, and moves of one graph, that are text: each has a function of its own.
     static constexpr std::size_t most_parts = 64, most_moves = 256;
     std::size_t moves_ = 0;
+
+    tiling::Plan planned(const Graph& g, std::optional<tiling::Rotation> rotation)
+    {
+        std::vector<tiling::Group> made = groups.take();
+        std::vector<tiling::Inside> inside;
+        if (!rotation) inside = PartsInPlace(g, tiling::layouts_of(g), groups).of(made);
+        return {g, std::move(made), rotation, false, inside};
+    }
 
     static constexpr const char* arguments = "(void* const* p, char* arena, const wg_run* run)\n{\n    ";
 

@@ -20,15 +20,22 @@ struct Rotation {
     std::size_t swaps_from = never;
 };
 
+/// A result that is made where it lies in another value, so many bytes from its begin.
+struct Inside {
+    ValueId part = no_value, whole = no_value;
+    std::int64_t offset = 0;
+};
+
 class Plan : public Planned {
 public:
     Plan(const Graph& g, const PlanOptions& options);
     /// The same for a step of a loop, whose states keep their places from step to step.
     Plan(const Graph& g, const Rotation& rotation);
     /// The same for groups that somebody else has made and runs, in an order in which they can run. `elsewhere`: on a device, where
-    /// no value is in line and operations by themselves make their results where nothing else lies.
+    /// no value is in line and operations by themselves make their results where nothing else lies. `inside`: parts of joins, which nobody
+    /// else reads; the graph updates no input.
     Plan(const Graph& g, std::vector<Group> groups, std::optional<Rotation> rotation = {},
-         bool elsewhere = false);
+         bool elsewhere = false, const std::vector<Inside>& inside = {});
 
     bool is_state(ValueId v) const;
     /// Of a step: is output k read before it?

@@ -6,6 +6,60 @@
 
 namespace wengert::tiling::detail {
 
+/// A list that grows by pieces, which do not move.
+template <class S> struct PieceList {
+    struct Piece {
+        S of[32] = {};
+        std::size_t count = 0;
+        Piece* next = nullptr;
+    };
+    Piece *first = nullptr, *last = nullptr;
+
+    S* back() const { return last ? &last->of[last->count - 1] : nullptr; }
+    /// One more, for which `make` may have to make a copy of a piece.
+    template <class Make> S& next(const Make& make)
+    {
+        if (!last || last->count == std::size(last->of)) {
+            const Piece none;
+            Piece* const more = make(&none);
+            (last ? last->next : first) = more;
+            last = more;
+        }
+        return last->of[last->count++];
+    }
+    template <class F> void each(const F& f) const
+    {
+        for (const Piece* p = first; p; p = p->next)
+            for (std::size_t k = 0; k < p->count; ++k) f(p->of[k]);
+    }
+};
+
+/// Numbers from anywhere that come to lie in one array: a call for each would take longer than they do.
+template <class Word> struct PlacedNumbers {
+    struct Moved {
+        const std::byte* from;
+        std::int64_t at;  ///< in bytes
+    };
+    struct Constants {
+        std::int64_t at;
+        std::size_t bytes;
+    };
+    std::byte* to = nullptr;
+    std::byte* constants = nullptr;  ///< the array with its constants alone
+    PieceList<Moved> moved;
+    PieceList<Constants> runs;
+    ValueId of = no_value;
+    void operator()(Run&) const
+    {
+        runs.each([this](const Constants& c) { std::memcpy(to + c.at, constants + c.at, c.bytes); });
+        moved.each([this](const Moved& m) {
+            Word number;
+            std::memcpy(&number, m.from, sizeof number);
+            std::memcpy(to + m.at, &number, sizeof number);
+        });
+    }
+};
+
 /// Elements of one block to another of the same shape.
 void emit_copy(Emitter& e, const Block* from, Block* to);
 

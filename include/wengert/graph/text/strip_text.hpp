@@ -11,14 +11,15 @@
 #include <unordered_set>
 
 #include "loop_text.hpp"
+#include "strip_rooms.hpp"
 
 namespace wengert::detail {
 
 /// What the text of strips begins with.
 inline constexpr const char strip_text[] = R"wg(
 #line 1 "wengert"
-/* where operand or result p[index] has its place in a frame; step is 0 for one number */
-struct wg_place { i32 index, at, bytes, step; };
+/* where operand or result p[index], from a byte of it on, has its place in a frame; step is 0 for one number */
+struct wg_place { i32 index, at, bytes, step; i64 from; };
 struct wg_part { void (*run)(char* s, i64 frame, i32 vectors, f64 zero, const u32* q); const u32* q; };
 struct wg_strips { i32 lanes, width, most; i64 frame; const wg_place *in, *in_end, *out, *out_end; const wg_part *part, *part_end; };
 static void wg_fill(char* to, const char* from, i64 have, i64 lanes, i64 bytes)
@@ -36,6 +37,12 @@ static void wg_move(char* frames, char* p, const wg_strips* t, const wg_place* q
     if (count > 0 && out) memcpy(p, frames, count * q->bytes);
     else if (count > 0) wg_fill(frames, p, count, lanes, q->bytes);
 }
+static void wg_put_numbers(const char* frames, void* const* p, const wg_strips* t)
+{
+    for (const wg_place* q = t->out; q < t->out_end; ++q)
+        if (q->bytes == 8) memcpy((char*)p[q->index] + q->from, frames + q->at, 8);
+        else memcpy((char*)p[q->index] + q->from, frames + q->at, q->bytes);
+}
 static void wg_run_strips(const wg_strips* t, void* const* p, char* frames, i64 n, f64 zero)
 {
     const i64 strip = (i64)t->most * t->lanes;
@@ -47,7 +54,8 @@ static void wg_run_strips(const wg_strips* t, void* const* p, char* frames, i64 
         for (const wg_place* q = t->in; q < t->in_end; ++q)
             if (q->step) wg_move(frames, (char*)p[q->index] + i * q->bytes, t, q, count, false);
         for (const wg_part* f = t->part; f < t->part_end; ++f) f->run(frames, t->frame, (count + t->lanes - 1) / t->lanes, zero, f->q);
-        for (const wg_place* q = t->out; q < t->out_end; ++q) wg_move(frames, (char*)p[q->index] + i * q->bytes, t, q, count, true);
+        if (n == 1) wg_put_numbers(frames, p, t);
+        else for (const wg_place* q = t->out; q < t->out_end; ++q) wg_move(frames, (char*)p[q->index] + q->from + i * q->bytes, t, q, count, true);
     }
 }
 )wg";
@@ -63,7 +71,7 @@ public:
     using Once = std::function<std::string(char, const std::string&, const std::string&)>;
 
     StripText(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group)
-        : FusedText(g, layouts, group), last_(g.size(), 0)
+        : FusedText(g, layouts, group), last_(g.size(), 0), rooms_(g, layouts, group)
     {
         vectors_for(count() > 2 ? 64 : 1);
         types_ = std::exchange(out_, {});
@@ -78,7 +86,7 @@ public:
         return static_cast<std::int64_t>(element_count(g_.node(group_.nodes[0]).shape));
     }
     /// Bytes that it works in, at most.
-    std::size_t workspace() const { return vectors() * frame_bytes() + 64; }
+    std::size_t workspace() const { return vectors() * frame_bytes() + rooms_.bytes() + 64; }
     /// Of functions that differ, how many statements there are.
     std::size_t statements() const noexcept { return statements_; }
     void write(const Once& once)
@@ -99,7 +107,7 @@ public:
         add("    static const wg_strips strips = {N, W, $, (W * $ + 127) / 128 * 128 + 64, in, $, out, $, "
             "parts, "
             "$};",
-            vectors(), slots_, "in + " + number(fetched_), "out + " + number(group_.results.size()),
+            vectors(), slots_, "in + " + number(fetched_), "out + sizeof out / sizeof *out - 1",
             "parts + " + number(parts_.size()));
         out_ += "    wg_run_strips(&strips, p, arena, n, zero);\n}\n";
     }
@@ -112,7 +120,6 @@ private:
         std::size_t statements = 0;
     };
     static constexpr char mark = '\1';
-
     std::size_t frame_bytes() const { return (64 * slots_ + 127) / 128 * 128 + 64; }
     std::size_t vectors() const
     {
@@ -136,7 +143,8 @@ private:
         }
         ends_.resize(begins_.size());
         begins_.push_back(group_.nodes.size());
-        for (ValueId v : group_.results) last_[v] = begins_.size();  // beyond all parts
+        for (ValueId v : group_.results)
+            if (!rooms_.has(v)) last_[v] = begins_.size();  // beyond all parts
     }
     void place_operands()
     {
@@ -165,15 +173,18 @@ private:
     }
     std::string results() const
     {
-        std::string list;
-        for (std::size_t k = 0; k < group_.results.size(); ++k) {
-            const ValueId v = group_.results[k];
-            list += filled("{$, $ * W, $, 1}, ", group_.operands.size() + k, slot_.at(v),
-                           size_of(g_.node(v).dtype));
+        std::unordered_map<ValueId, std::size_t> roots;
+        std::vector<StripResult> all;
+        for (ValueId v : group_.results) {
+            const std::size_t root = roots.emplace(layouts_[v].root, roots.size()).first->second;
+            all.push_back({group_.operands.size() + root, rooms_.has(v) ? rooms_.place(v) : slot_.at(v),
+                           size_of(g_.node(v).dtype), layouts_[v].offset});
         }
+        std::string list;
+        for (const StripResult& r : as_runs(std::move(all)))
+            list += filled("{$, $, $, 1, $}, ", r.index, at(r.place), r.bytes, r.from);
         return list + "{}";
     }
-
     void part(std::size_t c)
     {
         Part p;
@@ -190,6 +201,7 @@ private:
             names[v] = code.write(programs_[k], in);
             p.statements += programs_[k].steps().size() - n.inputs.size();
             if (last_[v] > c) store(p, v, names[v]);
+            if (rooms_.has(v)) put(p, v, names[v]);
         }
         for (const std::uint32_t s : ends_[c]) free_.insert(s);
         parts_.push_back(std::move(p));
@@ -213,14 +225,29 @@ private:
                                     : "        *($v*)($) = ($v)($);\n",
                          type(v), to, type(v), value);
     }
+    /// A result has its place in its room.
+    void put(Part& p, ValueId v, const std::string& value) const
+    {
+        p.slots.push_back(rooms_.place(v));
+        p.text += filled("        *($*)($) = (($v)($))[0];\n", type(v), marked(p), type(v), value);
+    }
     bool is_flag(ValueId v) const { return g_.node(v).dtype == DType::boolean; }
     std::string place(Part& p, ValueId v) const
     {
         p.slots.push_back(slot_.at(v));
+        return marked(p);
+    }
+    static std::string marked(const Part& p)
+    {
         return std::string("s + ") + mark + number(p.slots.size() - 1) + mark;
     }
+    std::string at(std::size_t place) const
+    {
+        return place & StripRooms::in_room ? filled("$ * W + $", slots_, place - StripRooms::in_room)
+                                           : filled("$ * W", place);
+    }
     /// The text with the places in it, or with those that it is given.
-    static std::string placed(const Part& p, bool given)
+    std::string placed(const Part& p, bool given) const
     {
         std::string out;
         std::size_t next = 0;
@@ -230,15 +257,15 @@ private:
                 continue;
             }
             i = p.text.find(mark, i + 1);
-            out += given ? filled("q[$]", next) : filled("$ * W", p.slots[next]);
+            out += given ? filled("q[$]", next) : at(p.slots[next]);
             ++next;
         }
         return out;
     }
-    static std::string table(const Part& p)
+    std::string table(const Part& p) const
     {
         std::string list;
-        for (const std::uint32_t s : p.slots) list += filled("$ * W, ", s);
+        for (const std::uint32_t s : p.slots) list += at(s) + ", ";
         return list;
     }
 
@@ -252,6 +279,7 @@ private:
     std::vector<Part> parts_;
     std::unordered_set<std::string_view> known_;
     std::size_t slots_ = 0, fetched_ = 0, statements_ = 0;
+    StripRooms rooms_;
 };
 
 }  // namespace wengert::detail

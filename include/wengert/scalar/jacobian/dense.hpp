@@ -92,23 +92,45 @@ Tensor<T> jacobian_in_lanes(F& f, const X& x, const Tensor<T>& flat, const Site&
     return out;
 }
 
-/// The Jacobian row by row, made of reals: in a kernel's recording tensors do not compute.
+/// J, m × n, as reals that are recorded; nothing where f did more than operations on reals.
 template <class T, class F, class X>
-Tensor<T> jacobian_in_kernel(F& f, const X& x, const Shape& columns, const Site& at)
+std::optional<std::vector<Real<T>>> recorded_jacobian(F& f, const X& x, const Site& at)
+{
+    NumberLevel level(false, "jacobian", at);
+    level.take(x);
+    X variables = tree::detail::copied(x);
+    level.begin();
+    level.stand_for(variables);
+    const auto y = call_with(f, variables, at);
+    std::vector<Real<T>> J;
+    if (!level.jacobian(y, J)) return {};
+    return J;
+}
+/// The same of any f, row by row.
+template <class T, class F, class X> std::vector<Real<T>> jacobian_by_rows(F& f, const X& x, const Site& at)
 {
     const auto g = [&](const X& v) { return call_with(f, v, at); };
     const auto [y, pullback] = ByTensors<X>::vjp(g, at, x);
     auto cotangent = tree::map([](const Real<T>&) { return Real<T>(); }, y);
-    std::vector<Real<T>> all;
-    Shape shape = is_real<decltype(cotangent)> ? Shape() : Shape{reals_in<T>(cotangent).size()};
+    std::vector<Real<T>> J;
     for (Real<T>* one : reals_in<T>(cotangent)) {
         *one = 1;
         X row = pullback(cotangent, at);
         *one = 0;
-        for (const Real<T>* r : reals_in<T>(row)) all.push_back(*r);
+        for (const Real<T>* r : reals_in<T>(row)) J.push_back(*r);
     }
+    return J;
+}
+
+/// The Jacobian made of reals: in a kernel's recording tensors do not compute.
+template <class T, class Y, class F, class X>
+Tensor<T> jacobian_in_kernel(F& f, const X& x, const Shape& columns, const Site& at)
+{
+    auto J = recorded_jacobian<T>(f, x, at);
+    if (!J) J = jacobian_by_rows<T>(f, x, at);
+    Shape shape = is_real<Y> ? Shape() : Shape{J->size() / std::max<std::size_t>(element_count(columns), 1)};
     for (auto e : columns) shape.push_back(e);
-    return Tensor<T>(gathered(all.data(), all.size(), shape, at));
+    return Tensor<T>(gathered(J->data(), J->size(), shape, at));
 }
 
 /// Of a function of reals, or of reals and tensors.
@@ -118,7 +140,7 @@ template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site&
     const Tensor<T> flat = flattened<T>(x, at);
     using Y = Argument<decltype(call_with(f, x, at))>;
     if constexpr (!has_tensors<X>() && !has_tensors<Y>()) {
-        if (in_kernel()) return jacobian_in_kernel<T>(f, x, flat.shape(), at);
+        if (in_kernel()) return jacobian_in_kernel<T, Y>(f, x, flat.shape(), at);
         Tape& tape = Tape::current();
         const auto before = tape.mark();
         if (Tensor<T> J = jacobian_in_lanes<T>(f, x, flat, at); J.defined()) return J;

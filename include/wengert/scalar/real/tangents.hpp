@@ -24,14 +24,20 @@ public:
     /// Of a forward level that is open.
     ScalarForward(ScalarStream& s, std::size_t level) : stream_(s), level_(level), at_(find()) {}
 
-    /// The tangent of an entry.
+    /// The tangent of an entry. A sum that begins with 0 is never −0, whether or not it is recorded.
     Real<double> of(ScalarPosition position)
     {
         advance(position + 1);
-        return dot(position);
+        return dot(position) + 0.0;
     }
     /// All entries so far are dealt with.
     void advance(ScalarPosition to);
+    /// For tangents of other variables, through the same entries.
+    void restart()
+    {
+        stream_.tangents[at_].dots.clear();
+        stream_.tangents[at_].plain = true;
+    }
     void set(ScalarPosition position, const Real<double>& dot)
     {
         ScalarTangents& t = stream_.tangents[at_];

@@ -75,6 +75,18 @@ public:
         give(out.second);
         return out;
     }
+    /// ∂y/∂x, m × n in row-major order, as it is outside of the level, which ends: columns by tangents where these are fewer, else rows by
+    /// cotangents. False where f did more than operations on reals.
+    template <class T, class Y> bool jacobian(const Y& y, std::vector<Real<T>>& J)
+    {
+        numbers().clear();
+        take(y);
+        if (!end_with_jacobian()) return false;
+        J.resize(numbers().size());
+        next_ = 0;
+        give(J);
+        return true;
+    }
 
 private:
     static constexpr std::string_view numbers_name =
@@ -84,6 +96,9 @@ private:
     void set_tangents();
     ScalarHandle sweep_from(const ScalarNumber& y);
     void end_with_tangents();
+    bool end_with_jacobian();
+    std::vector<ScalarNumber> columns(const std::vector<ScalarPosition>& results);
+    std::vector<ScalarNumber> rows(const std::vector<ScalarPosition>& results);
     std::uint64_t mask_of(const ScalarNumber& y) const;
     ScalarPosition position_of(const ScalarNumber& y) const;
     void look_for_lost(const ScalarNumber* y, std::size_t count) const;

@@ -19,9 +19,10 @@ WENGERT_INLINE Plan::Plan(const Graph& g, const Rotation& rotation) : Planned(g)
 }
 
 WENGERT_INLINE Plan::Plan(const Graph& g, std::vector<Group> groups, std::optional<Rotation> rotation,
-                          bool elsewhere)
+                          bool elsewhere, const std::vector<Inside>& inside)
     : Planned(g), rotation_(rotation), elsewhere_(elsewhere)
 {
+    for (const Inside& i : inside) layouts[i.part].root = i.whole, layouts[i.part].offset = i.offset;
     for (Group& group : groups)
         if (group.fused || elsewhere)
             add_task(std::move(group));
@@ -125,7 +126,11 @@ WENGERT_INLINE void Plan::find_lifetimes()
             v.last = std::max(v.last, time);
             ++v.reads;
         }
-        for (ValueId r : tasks[t].group.results) values[r].first = values[r].last = time;
+        for (ValueId r : tasks[t].group.results) {
+            Placed& v = values[root(r)];
+            if (v.first == 0) v.first = time;  // a value begins with the first part that is made inside
+            v.last = time;
+        }
     }
     for (std::size_t k = 0; k < graph.outputs().size(); ++k)
         if (!read_before(k)) values[root(graph.outputs()[k])].last = end();
@@ -171,10 +176,12 @@ WENGERT_INLINE void Plan::make_stores(Task& task, std::uint32_t time)
 {
     std::vector<ValueId> taken;
     for (std::size_t r = 0; r < task.group.results.size(); ++r) {
-        const ValueId v = task.group.results[r];
+        const ValueId v = root(task.group.results[r]);
+        if (values[v].home != Home::nowhere) continue;  // begun by a part of it
         values[v].home = Home::arena;
-        ValueId over = state_before(task, r, time);
-        if (over == no_value && !is_update(v)) over = successor_of(task, r, time, taken);
+        const bool part = v != task.group.results[r];
+        ValueId over = part ? no_value : state_before(task, r, time);
+        if (over == no_value && !part && !is_update(v)) over = successor_of(task, r, time, taken);
         if (over == no_value) {
             values[v].store = new_store(v);
             continue;

@@ -16,9 +16,16 @@ WENGERT_INLINE void move_bytes(std::size_t n, const void* const* in, void* out)
     if (out != in[0]) std::memcpy(out, in[0], n);
 }
 
+/// Is it one place in every run?
+inline bool same_place(const OperandAddress& a, const OperandAddress& b)
+{
+    return a.kind == b.kind && a.index == b.index && a.address == b.address && a.offset == b.offset;
+}
+
 WENGERT_INLINE void emit_move(Emitter& e, const OperandAddress& from, const OperandAddress& to,
                               std::size_t bytes)
 {
+    if (same_place(from, to)) return;
     e.call(move_bytes, bytes, 0, &from, 1, to);
 }
 
@@ -26,18 +33,56 @@ WENGERT_INLINE void bring(Emitter& e, ValueId from, ValueId v)
 {
     const OperandAddress a = e.operand_address(from), b = e.operand_address(v);
     const bool plain = !e.plan.layouts[from].strided;
-    if (plain && a.kind == b.kind && a.index == b.index && a.address == b.address && a.offset == b.offset)
-        return;
-    if (element_count(e.plan.graph.node(v).shape) == 0) return;
+    if ((plain && same_place(a, b)) || element_count(e.plan.graph.node(v).shape) == 0) return;
     if (!plain) return emit_copy(e, e.header(from).get(), e.header(v).get());
     emit_move(e, a, b, e.plan.bytes_of(v));
+}
+
+/// Fewer numbers of one array are a call each.
+inline constexpr std::size_t fewest_numbers = 4;
+
+/// The number at `from` comes to lie at v's view `to`. Constants that come to lie side by side are one run.
+template <class Word> void place_number(Emitter& e, ValueId v, const Block& to, const OperandAddress& from)
+{
+    using Numbers = PlacedNumbers<Word>;
+    const std::uint32_t store = e.plan.values[e.plan.root(v)].store;
+    auto* numbers = e.continued<Numbers>(store);
+    if (!numbers || numbers->of != v) {
+        numbers = e.step(Numbers{});
+        numbers->of = v;
+        e.bind(&numbers->to, v);
+        e.may_continue(numbers, store);
+    }
+    const std::int64_t at = to.data - e.header(v)->data;
+    const auto next = [&](auto& list) -> auto& {
+        return list.next([&](auto* s) { return e.program.memory.make(*s); });
+    };
+    if (!from.constant) {
+        auto& number = next(numbers->moved);
+        number.at = at;
+        e.bind(&number.from, from);
+        return;
+    }
+    if (!numbers->constants) numbers->constants = e.program.memory.take(e.plan.bytes_of(v));
+    std::memcpy(numbers->constants + at, from.address, sizeof(Word));
+    auto* const last = numbers->runs.back();
+    if (last && last->at + static_cast<std::int64_t>(last->bytes) == at)
+        last->bytes += sizeof(Word);
+    else
+        next(numbers->runs) = {at, sizeof(Word)};
 }
 
 WENGERT_INLINE void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, ValueId x,
                                 const Ref<Block>& from, bool clear)
 {
-    if (!clear && !to->strided && !from->strided)
-        return emit_move(e, e.operand_address(x, *from), e.operand_address(v, *to), to->bytes());
+    if (!clear && !to->strided && !from->strided) {
+        const OperandAddress a = e.operand_address(x, *from), b = e.operand_address(v, *to);
+        if (same_place(a, b)) return;
+        const bool number = to->count == 1 && e.plan.graph.node(v).inputs.size() >= fewest_numbers;
+        if (number && size_of(to->dtype) == 8) return place_number<std::uint64_t>(e, v, *to, a);
+        if (number && size_of(to->dtype) == 4) return place_number<std::uint32_t>(e, v, *to, a);
+        return emit_move(e, a, b, to->bytes());
+    }
     if (clear) e.step([all = e.header(v).get()](Run&) { std::memset(all->data, 0, all->bytes()); });
     const Block* const read = e.keep(x, from).get();
     emit_copy(e, read, e.keep(v, to).get());
@@ -69,6 +114,9 @@ WENGERT_INLINE void emit_box(Emitter& e, ValueId v, const Index& p, std::span<co
         box.first = box.place = 0;
     }
     const DType d = e.plan.graph.node(v).dtype;
+    if (const Layout& l = e.plan.layouts[x];
+        l.root == v && l.offset == box.place * static_cast<std::int64_t>(size_of(d)))
+        return;  // it has been made in its place
     if (Shape first; differentiable(d) && adds_box(p, first) && first.size() <= Shape::inline_rank &&
                      e.plan.layouts[x].strides[first.size() - 1] == 1)
         return with_real(d, [&]<class T>() { add_rows<T>(e, v, first, x, r.minus); });

@@ -21,6 +21,10 @@ WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
     }
 }
 
+/// A sum's first term takes the place of its 0 where a sum is recorded: ScalarForward::of sees to the sign of a 0.
+inline void add_term(double& sum, double r) { sum += r; }
+inline void add_term(Real<double>& sum, const Real<double>& r) { sum = is_passive_zero(sum) ? r : sum + r; }
+
 /// ẋ ∂y/∂x for one operand of an entry. `of.dot(k)` and `of.value(k)` are the tangent and the value of entry k of its chunk.
 /// An ẋ of 0 never makes a NaN of an infinite derivative.
 template <class N, class Chunk>
@@ -34,7 +38,7 @@ N tangent_along(const Chunk& of, const ScalarEntry& e, std::uint32_t index, std:
         if (k != operand) return;
         if constexpr (is_real<N>)  // a double of 0 has been passed over
             if (of.guarded() && is_zero_by_rule(g.plain(), 0.0, r.plain())) return;
-        sum += r;
+        add_term(sum, r);
     };
     pull(
         e, index, g, [&](std::uint32_t k) { return of.value(k); }, add);
@@ -46,7 +50,7 @@ template <class N, class Chunk>
 [[gnu::always_inline]] inline N tangent_of(const Chunk& of, const ScalarEntry& e, std::uint32_t index)
 {
     N total = tangent_along<N>(of, e, index, e.a());
-    if (e.form() == ScalarForm::both && e.b != e.a()) total += tangent_along<N>(of, e, index, e.b);
+    if (e.form() == ScalarForm::both && e.b != e.a()) add_term(total, tangent_along<N>(of, e, index, e.b));
     return total;
 }
 

@@ -240,4 +240,48 @@ WENGERT_INLINE void NumberLevel::end_with_tangents()
     for (std::size_t k = 0; k < count; ++k) numbers()[k].handle = outside(numbers()[k], masks[k]);
 }
 
+/// ∂y/∂x in `numbers`, in place of the results y.
+WENGERT_INLINE bool NumberLevel::end_with_jacobian()
+{
+    if (tape_.anomaly || !spans_alone()) return false;
+    std::vector<ScalarPosition> results;  // 0 for what depends on no variable
+    for (const ScalarNumber& y : numbers())
+        results.push_back(mask_of(y) & Tape::bit(scope_.level()) ? position_of(y) : 0);
+    if (std::all_of(results.begin(), results.end(), [](ScalarPosition p) { return p == 0; }))
+        look_for_lost(numbers().data(), results.size());
+    std::vector<ScalarNumber> J = count_ < results.size() ? columns(results) : rows(results);
+    if (forward_) return false;  // a forward level wants tangents of the gradients
+    scope_.close();
+    numbers() = std::move(J);
+    return true;
+}
+
+/// One pass of tangents over what f recorded for each variable.
+WENGERT_INLINE std::vector<ScalarNumber> NumberLevel::columns(const std::vector<ScalarPosition>& results)
+{
+    std::vector<ScalarNumber> J(results.size() * count_);
+    ScalarForward forward(stream_, scope_.level());
+    for (std::size_t k = 0; k < count_; ++k) {
+        forward.restart();
+        forward.set(first_, count_, [k](std::size_t i) { return i == k ? 1.0 : 0.0; });
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            const Real<double> dot = results[i] ? forward.of(results[i]) : Real<double>();
+            J[i * count_ + k] = {dot.handle(), dot.plain()};
+        }
+    }
+    return J;
+}
+
+/// One sweep over what f recorded for each result.
+WENGERT_INLINE std::vector<ScalarNumber> NumberLevel::rows(const std::vector<ScalarPosition>& results)
+{
+    std::vector<ScalarNumber> J;
+    for (const ScalarPosition result : results) {
+        numbers().assign(count_, {});
+        if (result) sweep_spans(result);
+        J.insert(J.end(), numbers().begin(), numbers().end());
+    }
+    return J;
+}
+
 }  // namespace wengert::detail
