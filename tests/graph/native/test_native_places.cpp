@@ -125,6 +125,24 @@ TEST_CASE("Numbers that others need as well have places of their own", "[native]
     agrees(two_joins, start);
 }
 
+TEST_CASE("The memory of a join is its own from its first part on", "[native]")
+{
+    const auto late = [](const D& x) {
+        Draws draw{9};
+        const List all = numbers_of(x, 600, draw);
+        List parts(all.end() - 99, all.end());
+        D t = sin(wg::arange<double>(100.0) *
+                  all[200]);  // between the loop and the join, in memory of the join's size
+        for (int k = 0; k < 3; ++k)
+            t = reshape(0.01 * wg::matmul(reshape(t, {10, 10}), reshape(t, {10, 10})), {100});
+        parts.push_back(sum(t));
+        const D j = reshape(wg::stack(parts, 0), {10, 10});
+        return wg::matmul(j, j);
+    };
+    CHECK(in_place(late) == 99);
+    agrees(late, start);
+}
+
 TEST_CASE("A join of numbers that inputs take, and one that a guard looks at", "[native]")
 {
     const auto next = [](const D& x) {
