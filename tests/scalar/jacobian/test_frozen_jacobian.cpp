@@ -99,6 +99,14 @@ TEST_CASE("Frozen Jacobians have the bits of eager tangents by columns, and of g
     CHECK(bits(wg::freeze(wg::jacobian(product))(at({2.0, 3.0}))) == bits(D{{3.0, 2.0}}));
     const auto square = [](R x) { return x * x; };
     CHECK(double(wg::real(wg::freeze(wg::jacobian(square))(R(3.0)))) == 6.0);
+    const auto shapes = [](const Reals& x) {  // of three results of no number, and of no result of two
+        const auto none = wg::jacobian([](const Reals&) { return Reals{R(1.0), R(2.0), R(3.0)}; })(Reals{});
+        const auto nothing = wg::jacobian([](const Reals&) { return Reals{}; })(x);
+        CHECK((none.shape() == wg::Shape{3, 0}));
+        CHECK((nothing.shape() == wg::Shape{0, 2}));
+        return x[0] + x[1];
+    };
+    CHECK(double(wg::freeze(shapes)(at({1.0, 2.0}))) == double(shapes(at({1.0, 2.0}))));
     const auto several = [](R x) { return Reals{x, x * x, sin(x)}; };
     CHECK(bits(wg::freeze(wg::jacobian(several))(R(0.3))) == bits(wg::jacobian(several)(R(0.3))));
 }

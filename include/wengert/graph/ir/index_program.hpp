@@ -48,6 +48,13 @@ bool alias_of(const Graph& g, const GraphNode& n, const Strides& of, Alias& out)
 /// Is the operation a few moves of boxes, for which the library has kernels?
 bool moves_boxes(const Graph& g, const GraphNode& n);
 
+/// Is the result a join of many parts, a good part of which can be single numbers?
+inline bool consists_of_numbers(const GraphNode& n)
+{
+    constexpr std::size_t fewest = 4, most_for_each = 4;
+    return n.inputs.size() >= fewest && element_count(n.shape) <= most_for_each * n.inputs.size();
+}
+
 /// The kernel that adds or subtracts the numbers of a box.
 TileKernel box_kernel(DType d, bool minus);
 

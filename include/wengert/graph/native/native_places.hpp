@@ -50,8 +50,9 @@ private:
     bool joins(ValueId v) const
     {
         const GraphNode& n = g_.node(v);
-        return layouts_[v].root == v && !guarded_.contains(v) && is_described(*n.primitive) &&
-               moves_boxes(g_, n) && each_program(g_, n, [](const Index& p, std::span<const ValueId>) {
+        return layouts_[v].root == v && consists_of_numbers(n) && !guarded_.contains(v) &&
+               is_described(*n.primitive) && moves_boxes(g_, n) &&
+               each_program(g_, n, [](const Index& p, std::span<const ValueId>) {
                    return p.start == Index::Start::nothing && p.reads[0].how == Combine::assign;
                });
     }

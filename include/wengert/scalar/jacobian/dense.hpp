@@ -92,45 +92,52 @@ Tensor<T> jacobian_in_lanes(F& f, const X& x, const Tensor<T>& flat, const Site&
     return out;
 }
 
-/// J, m × n, as reals that are recorded; nothing where f did more than operations on reals.
+/// m, and J, m × n, as reals that are recorded.
+template <class T> struct RecordedJacobian {
+    std::size_t m = 0;
+    std::vector<Real<T>> J;
+};
+
+/// Nothing where f did more than operations on reals.
 template <class T, class F, class X>
-std::optional<std::vector<Real<T>>> recorded_jacobian(F& f, const X& x, const Site& at)
+std::optional<RecordedJacobian<T>> recorded_jacobian(F& f, const X& x, const Site& at)
 {
     NumberLevel level(false, "jacobian", at);
     level.take(x);
     X variables = tree::detail::copied(x);
     level.begin();
     level.stand_for(variables);
-    const auto y = call_with(f, variables, at);
-    std::vector<Real<T>> J;
-    if (!level.jacobian(y, J)) return {};
-    return J;
+    auto y = call_with(f, variables, at);
+    RecordedJacobian<T> made{reals_in<T>(y).size(), {}};
+    if (!level.jacobian(y, made.J)) return {};
+    return made;
 }
 /// The same of any f, row by row.
-template <class T, class F, class X> std::vector<Real<T>> jacobian_by_rows(F& f, const X& x, const Site& at)
+template <class T, class F, class X> RecordedJacobian<T> jacobian_by_rows(F& f, const X& x, const Site& at)
 {
     const auto g = [&](const X& v) { return call_with(f, v, at); };
     const auto [y, pullback] = ByTensors<X>::vjp(g, at, x);
     auto cotangent = tree::map([](const Real<T>&) { return Real<T>(); }, y);
-    std::vector<Real<T>> J;
+    RecordedJacobian<T> made;
     for (Real<T>* one : reals_in<T>(cotangent)) {
+        ++made.m;
         *one = 1;
         X row = pullback(cotangent, at);
         *one = 0;
-        for (const Real<T>* r : reals_in<T>(row)) J.push_back(*r);
+        for (const Real<T>* r : reals_in<T>(row)) made.J.push_back(*r);
     }
-    return J;
+    return made;
 }
 
 /// The Jacobian made of reals: in a kernel's recording tensors do not compute.
 template <class T, class Y, class F, class X>
 Tensor<T> jacobian_in_kernel(F& f, const X& x, const Shape& columns, const Site& at)
 {
-    auto J = recorded_jacobian<T>(f, x, at);
-    if (!J) J = jacobian_by_rows<T>(f, x, at);
-    Shape shape = is_real<Y> ? Shape() : Shape{J->size() / std::max<std::size_t>(element_count(columns), 1)};
+    auto made = recorded_jacobian<T>(f, x, at);
+    if (!made) made = jacobian_by_rows<T>(f, x, at);
+    Shape shape = is_real<Y> ? Shape() : Shape{made->m};
     for (auto e : columns) shape.push_back(e);
-    return Tensor<T>(gathered(J->data(), J->size(), shape, at));
+    return Tensor<T>(gathered(made->J.data(), made->J.size(), shape, at));
 }
 
 /// Of a function of reals, or of reals and tensors.

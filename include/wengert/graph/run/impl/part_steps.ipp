@@ -38,9 +38,6 @@ WENGERT_INLINE void bring(Emitter& e, ValueId from, ValueId v)
     emit_move(e, a, b, e.plan.bytes_of(v));
 }
 
-/// Fewer numbers of one array are a call each.
-inline constexpr std::size_t fewest_numbers = 4;
-
 /// The number at `from` comes to lie at v's view `to`. Constants that come to lie side by side are one run.
 template <class Word> void place_number(Emitter& e, ValueId v, const Block& to, const OperandAddress& from)
 {
@@ -78,7 +75,7 @@ WENGERT_INLINE void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, Val
     if (!clear && !to->strided && !from->strided) {
         const OperandAddress a = e.operand_address(x, *from), b = e.operand_address(v, *to);
         if (same_place(a, b)) return;
-        const bool number = to->count == 1 && e.plan.graph.node(v).inputs.size() >= fewest_numbers;
+        const bool number = to->count == 1 && consists_of_numbers(e.plan.graph.node(v));
         if (number && size_of(to->dtype) == 8) return place_number<std::uint64_t>(e, v, *to, a);
         if (number && size_of(to->dtype) == 4) return place_number<std::uint32_t>(e, v, *to, a);
         return emit_move(e, a, b, to->bytes());

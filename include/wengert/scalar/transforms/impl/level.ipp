@@ -279,6 +279,7 @@ WENGERT_INLINE std::vector<ScalarNumber> NumberLevel::rows(const std::vector<Sca
     for (const ScalarPosition result : results) {
         numbers().assign(count_, {});
         if (result) sweep_spans(result);
+        if (forward_) break;
         J.insert(J.end(), numbers().begin(), numbers().end());
     }
     return J;
