@@ -37,7 +37,7 @@ template <class T> std::vector<wg::Tensor<T>> numbers_of(const wg::Tensor<T>& x,
     for (std::int64_t k = 0; k < static_cast<std::int64_t>(x.size()); ++k) all.push_back(view(x, k));
     for (int k = 0; k < n; ++k) {
         const auto &a = all[all.size() - 1 - draw(4)], &b = all[draw(all.size())];
-        all.push_back(k % 7 == 3 ? sin(a) : T(0.5) * a + T(0.25) * b * a);
+        all.push_back(k % 7 == 3 ? sin(a) : T(0.6) * a - T(0.5) * b);
     }
     return all;
 }
@@ -82,7 +82,7 @@ TEST_CASE("Numbers of a long loop are made where their join has its places", "[n
 {
     const auto joined = [](const D& x) {
         Draws draw{1};
-        const List all = numbers_of(x, 600, draw);
+        const List all = numbers_of(x, 700, draw);
         return wg::stack(List(all.end() - 140, all.end()), 0);
     };
     CHECK(in_place(joined) == 140);
@@ -90,7 +90,7 @@ TEST_CASE("Numbers of a long loop are made where their join has its places", "[n
 
     const auto between = [](const D& x) {  // constants, one of x's, one part twice, in a join of joins
         Draws draw{2};
-        List all = numbers_of(x, 600, draw), parts(all.end() - 90, all.end());
+        List all = numbers_of(x, 700, draw), parts(all.end() - 90, all.end());
         parts.insert(parts.begin() + 2, {D(0.0), D(-0.0), D(2.5)});
         parts.push_back(all[1]);
         parts.push_back(parts[0]);
@@ -105,21 +105,21 @@ TEST_CASE("Numbers that others need as well have places of their own", "[native]
 {
     const auto read_twice = [](const D& x) {
         Draws draw{3};
-        const List all = numbers_of(x, 600, draw);
+        const List all = numbers_of(x, 700, draw);
         const D j = wg::stack(List(all.end() - 80, all.end()), 0);
         return List{j * all.back(), wg::matmul(reshape(j, {8, 10}), reshape(j, {10, 8}))};
     };
     agrees(read_twice, start);
     const auto handed_out = [](const D& x) {
         Draws draw{4};
-        const List all = numbers_of(x, 600, draw);
+        const List all = numbers_of(x, 700, draw);
         return List{wg::stack(List(all.end() - 80, all.end()), 0), all.back(),
                     reshape(all[all.size() - 2], {1, 1})};
     };
     agrees(handed_out, start);
     const auto two_joins = [](const D& x) {
         Draws draw{5};
-        const List all = numbers_of(x, 600, draw), last(all.end() - 80, all.end());
+        const List all = numbers_of(x, 700, draw), last(all.end() - 80, all.end());
         return List{wg::stack(last, 0), wg::stack(List(last.rbegin(), last.rend()), 0)};
     };
     agrees(two_joins, start);
@@ -129,7 +129,7 @@ TEST_CASE("The memory of a join is its own from its first part on", "[native]")
 {
     const auto late = [](const D& x) {
         Draws draw{9};
-        const List all = numbers_of(x, 600, draw);
+        const List all = numbers_of(x, 700, draw);
         List parts(all.end() - 99, all.end());
         D t = sin(wg::arange<double>(100.0) *
                   all[200]);  // between the loop and the join, in memory of the join's size
@@ -147,7 +147,7 @@ TEST_CASE("A join of numbers that inputs take, and one that a guard looks at", "
 {
     const auto next = [](const D& x) {
         Draws draw{6};
-        const List all = numbers_of(x, 600, draw);
+        const List all = numbers_of(x, 700, draw);
         return wg::stack(List(all.end() - 80, all.end()), 0);
     };
     const D begin = sin(wg::arange<double>(80.0));
@@ -170,13 +170,13 @@ TEST_CASE("Floats, and gradients by numbers that were joined", "[native]")
 {
     const auto floats = [](const wg::Tensor<float>& x) {
         Draws draw{7};
-        const auto all = numbers_of(x, 600, draw);
+        const auto all = numbers_of(x, 700, draw);
         return wg::stack(std::vector<wg::Tensor<float>>(all.end() - 109, all.end()), 0);
     };
     agrees(floats, wg::Tensor<float>{0.3F, -0.7F, 1.1F, 0.2F});
     const auto loss = [](const D& x) {
         Draws draw{8};
-        const List all = numbers_of(x, 500, draw);
+        const List all = numbers_of(x, 700, draw);
         return sum(square(wg::stack(List(all.end() - 120, all.end()), 0)));
     };
     agrees(wg::grad(loss), start);
@@ -184,11 +184,11 @@ TEST_CASE("Floats, and gradients by numbers that were joined", "[native]")
 
 TEST_CASE("Random joins of many numbers have the same bits in tiles and native code", "[native]")
 {
-    for (std::uint64_t seed = 10; seed < 16; ++seed) {
+    for (std::uint64_t seed = 10; seed < 13; ++seed) {
         INFO(seed);
         const auto f = [&](const D& x) {
             Draws draw{seed};
-            List all = numbers_of(x, 450, draw), out;
+            List all = numbers_of(x, 500 + 20 * static_cast<int>(seed), draw), out;
             for (int j = 0; j < 4; ++j) {
                 List parts;
                 for (std::size_t k = 0, n = 1 + draw(150); k < n; ++k)
