@@ -1,7 +1,7 @@
 // Numbers of long loops that are made where a join has their place, and joins of numbers in tiles.
 #include "catch.hpp"
 
-#include <wengert/base/compiler/shared_object.hpp>
+#include <wengert/graph/control/control.hpp>
 #include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/graph/native/native.hpp>
 #include <wengert/graph/native/native_places.hpp>
@@ -59,9 +59,11 @@ template <class T> std::vector<T> elements(const std::vector<wg::Tensor<T>>& lis
 template <class F, class X> void agrees(const F& f, const X& x)
 {
     auto tile = wg::freeze(f), native = wg::freeze(f, {.backend = wg::native});
+    auto threads = wg::freeze(f, {.threads = 2});
     const auto expected = elements(f(x));
     for (int run = 0; run < 2; ++run) {
         CHECK(elements(tile(x)) == expected);
+        CHECK(elements(threads(x)) == expected);
         CHECK(elements(native(x)) == expected);
     }
     const X other = x + typename X::value_type(0.125);
@@ -72,7 +74,7 @@ template <class F> std::size_t in_place(const F& f)
     const wg::Graph g = wg::optimize(wg::freeze(f).graph(start));
     wg::detail::NativeGroups groups(g, wg::tiling::layouts_of(g));
     const auto made = groups.take();
-    return wg::detail::PartsInPlace(g, wg::tiling::layouts_of(g), groups).of(made).size();
+    return wg::detail::PartsInPlace(g, groups).of(made).size();
 }
 
 }  // namespace
@@ -123,6 +125,14 @@ TEST_CASE("Numbers that others need as well have places of their own", "[native]
         return List{wg::stack(last, 0), wg::stack(List(last.rbegin(), last.rend()), 0)};
     };
     agrees(two_joins, start);
+    const auto loop_reads = [](const D& x) {
+        Draws draw{11};
+        const List all = numbers_of(x, 700, draw);
+        const D s = wg::while_loop([](const D& z) { return abs(z) > 1e-3; },
+                                   [](const D& z) { return z * 0.5; }, all.back());
+        return wg::stack(List(all.end() - 80, all.end()), 0) * s;
+    };
+    agrees(loop_reads, start);
 }
 
 TEST_CASE("The memory of a join is its own from its first part on", "[native]")
@@ -131,8 +141,8 @@ TEST_CASE("The memory of a join is its own from its first part on", "[native]")
         Draws draw{9};
         const List all = numbers_of(x, 700, draw);
         List parts(all.end() - 99, all.end());
-        D t = sin(wg::arange<double>(100.0) *
-                  all[200]);  // between the loop and the join, in memory of the join's size
+        // between the loop and the join, in memory of the join's size
+        D t = sin(wg::arange<double>(100.0) * all[200]);
         for (int k = 0; k < 3; ++k)
             t = reshape(0.01 * wg::matmul(reshape(t, {10, 10}), reshape(t, {10, 10})), {100});
         parts.push_back(sum(t));

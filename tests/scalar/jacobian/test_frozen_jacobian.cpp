@@ -1,7 +1,6 @@
 // jacobian within frozen functions and kernels: columns by tangents or rows by cotangents, from one recording.
 #include "catch.hpp"
 
-#include <wengert/base/compiler/shared_object.hpp>
 #include <wengert/graph/control/control.hpp>
 #include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/graph/native/native.hpp>
@@ -29,7 +28,7 @@ std::vector<std::uint64_t> bits(const D& t)
 }
 Reals at(std::initializer_list<double> x) { return {x.begin(), x.end()}; }
 
-/// n results of two or three numbers. Some depend on a part of them, one on none, and zeros of both signs come about.
+/// Results of two numbers. Some depend on one of them, one on none, and zeros of both signs come about.
 Reals tall(const Reals& x)
 {
     Reals y{x[0] * x[1], sin(x[0]), R(3.0), -x[1], x[0] / x[1], sqrt(x[0] * x[0]), 0.0 * x[1], -0.0 * x[0]};
@@ -122,6 +121,23 @@ TEST_CASE("A frozen Jacobian calls its function once", "[jacobian]")
     };
     CHECK(calls_of(tall, at({0.7, 1.2})) == 1);
     CHECK(calls_of(wide, at({0.7, 1.2, -0.5, 0.1})) == 1);
+}
+
+TEST_CASE("A function that throws, and AnomalyMode, leave a frozen Jacobian right", "[jacobian]")
+{
+    bool fails = true;
+    const auto f = [&](const Reals& x) {
+        const Reals y = tall(x);
+        if (fails) throw std::runtime_error("not now");
+        return y;
+    };
+    auto frozen = wg::freeze(wg::jacobian(f));
+    const Reals x = at({0.7, 1.2});
+    CHECK_THROWS_AS(frozen(x), std::runtime_error);
+    fails = false;
+    CHECK(bits(frozen(x)) == bits(by_tangents(tall, x)));
+    const wg::AnomalyMode anomaly;  // rows by the tape, as it looks at each operation
+    CHECK(wg::allclose(wg::freeze(wg::jacobian(tall))(x), wg::jacobian(tall)(x), 1e-14));
 }
 
 TEST_CASE("Frozen Jacobians beside other derivatives, loops and numbers of outside", "[jacobian]")

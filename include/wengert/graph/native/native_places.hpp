@@ -10,8 +10,8 @@ namespace wengert::detail {
 
 class PartsInPlace {
 public:
-    PartsInPlace(const Graph& g, const tiling::Layouts& layouts, const NativeGroups& native)
-        : g_(g), layouts_(layouts), native_(native), free_(g.size(), false)
+    PartsInPlace(const Graph& g, const NativeGroups& native)
+        : g_(g), layouts_(native.layouts()), native_(native), free_(g.size(), false)
     {}
     /// None where inputs are updated: the order of such a graph's steps is not yet known.
     std::vector<tiling::Inside> of(const std::vector<tiling::Group>& groups)
@@ -26,7 +26,8 @@ public:
     }
 
 private:
-    /// Numbers of long loops that one task reads, as they are, and nobody looks at otherwise.
+    /// Numbers of long loops that one task reads, as they are, and nobody looks at otherwise. A loop's text, say, asks for a number by
+    /// the value whose memory it lies in.
     void find_free(const std::vector<tiling::Group>& groups)
     {
         for (const tiling::Group& group : groups)
@@ -63,8 +64,9 @@ private:
         each_program(g_, n, [&](const Index& p, std::span<const ValueId> operands) {
             const ValueId x = operands[p.reads[0].operand];
             Box box;
-            if (free_[x] && g_.node(x).dtype == n.dtype && box_of(p, p.reads[0], layouts_[x].strides, box) &&
-                element_count(box.extents) == 1) {
+            const bool flag = n.dtype == DType::boolean;  // a byte here, and as wide as a number in a loop
+            if (free_[x] && !flag && g_.node(x).dtype == n.dtype &&
+                box_of(p, p.reads[0], layouts_[x].strides, box) && element_count(box.extents) == 1) {
                 all.push_back({x, v, box.place * static_cast<std::int64_t>(size_of(n.dtype))});
                 free_[x] = false;
             }

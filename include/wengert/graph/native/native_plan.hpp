@@ -65,7 +65,7 @@ struct NativePlan {
             const ValueId v = group.nodes[0];
             if (group.fused) {
                 functions[t].addresses.assign(group.operands.begin(), group.operands.end());
-                const ValueList results = result_roots(plan.layouts, group);
+                const ValueList results = ResultRoots(plan.layouts, group).list;
                 functions[t].addresses.insert(functions[t].addresses.end(), results.begin(), results.end());
                 if (groups.may_be_in_strips(group) && long_ones.contains(count(g, group)))
                     strips(g, functions[t], group);
@@ -111,7 +111,7 @@ private:
     {
         std::vector<tiling::Group> made = groups.take();
         std::vector<tiling::Inside> inside;
-        if (!rotation) inside = PartsInPlace(g, tiling::layouts_of(g), groups).of(made);
+        if (!rotation) inside = PartsInPlace(g, groups).of(made);
         return {g, std::move(made), rotation, false, inside};
     }
 

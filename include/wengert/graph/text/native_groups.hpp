@@ -38,6 +38,7 @@ public:
         }
     }
 
+    const tiling::Layouts& layouts() const noexcept { return layouts_; }
     /// The text of a group that is a stencil, or "".
     std::string stencil_text(const tiling::Group& group, bool overwritten) const
     {

@@ -11,11 +11,10 @@ namespace wengert::detail {
 
 class StripRooms {
 public:
-    static constexpr std::uint32_t in_room = std::uint32_t{1}
-                                             << 31;  ///< of a place: bytes from the first room on
+    /// Of a place: the rest are bytes from the first room on.
+    static constexpr std::uint32_t in_room = std::uint32_t{1} << 31;
 
-    StripRooms(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group)
-        : g_(g), layouts_(layouts)
+    StripRooms(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group) : layouts_(layouts)
     {
         for (ValueId v : group.results) {
             const ValueId root = layouts[v].root;
@@ -24,8 +23,7 @@ public:
         }
     }
     std::size_t bytes() const noexcept { return bytes_; }
-    /// Flags are bytes in frames, and numbers elsewhere.
-    bool has(ValueId v) const { return layouts_[v].root != v && g_.node(v).dtype != DType::boolean; }
+    bool has(ValueId v) const { return layouts_[v].root != v; }
     std::uint32_t place(ValueId v) const
     {
         return in_room | static_cast<std::uint32_t>(begins_.at(layouts_[v].root) +
@@ -33,7 +31,6 @@ public:
     }
 
 private:
-    const Graph& g_;
     const tiling::Layouts& layouts_;
     std::unordered_map<ValueId, std::size_t> begins_;  ///< by array
     std::size_t bytes_ = 0;
@@ -60,13 +57,19 @@ inline std::vector<StripResult> as_runs(std::vector<StripResult> all)
 }
 
 /// Whose memory the results of a long loop lie in, in the order in which its text has them as arguments.
-inline ValueList result_roots(const tiling::Layouts& layouts, const tiling::Group& group)
-{
-    ValueList roots;
-    std::unordered_map<ValueId, std::size_t> known;
-    for (ValueId v : group.results)
-        if (known.emplace(layouts[v].root, known.size()).second) roots.push_back(layouts[v].root);
-    return roots;
-}
+class ResultRoots {
+public:
+    ResultRoots(const tiling::Layouts& layouts, const tiling::Group& group)
+    {
+        for (ValueId v : group.results)
+            if (at_.emplace(layouts[v].root, list.size()).second) list.push_back(layouts[v].root);
+    }
+    std::size_t argument(ValueId root) const { return at_.at(root); }
+
+    ValueList list;
+
+private:
+    std::unordered_map<ValueId, std::size_t> at_;
+};
 
 }  // namespace wengert::detail

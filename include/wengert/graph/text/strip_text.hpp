@@ -55,7 +55,7 @@ static void wg_run_strips(const wg_strips* t, void* const* p, char* frames, i64 
             if (q->step) wg_move(frames, (char*)p[q->index] + i * q->bytes, t, q, count, false);
         for (const wg_part* f = t->part; f < t->part_end; ++f) f->run(frames, t->frame, (count + t->lanes - 1) / t->lanes, zero, f->q);
         if (n == 1) wg_put_numbers(frames, p, t);
-        else for (const wg_place* q = t->out; q < t->out_end; ++q) wg_move(frames, (char*)p[q->index] + q->from + i * q->bytes, t, q, count, true);
+        else for (const wg_place* q = t->out; q < t->out_end; ++q) wg_move(frames, (char*)p[q->index] + i * q->bytes, t, q, count, true);
     }
 }
 )wg";
@@ -120,6 +120,7 @@ private:
         std::size_t statements = 0;
     };
     static constexpr char mark = '\1';
+
     std::size_t frame_bytes() const { return (64 * slots_ + 127) / 128 * 128 + 64; }
     std::size_t vectors() const
     {
@@ -173,18 +174,18 @@ private:
     }
     std::string results() const
     {
-        std::unordered_map<ValueId, std::size_t> roots;
+        const ResultRoots roots(layouts_, group_);
         std::vector<StripResult> all;
-        for (ValueId v : group_.results) {
-            const std::size_t root = roots.emplace(layouts_[v].root, roots.size()).first->second;
-            all.push_back({group_.operands.size() + root, rooms_.has(v) ? rooms_.place(v) : slot_.at(v),
-                           size_of(g_.node(v).dtype), layouts_[v].offset});
-        }
+        for (ValueId v : group_.results)
+            all.push_back({group_.operands.size() + roots.argument(layouts_[v].root),
+                           rooms_.has(v) ? rooms_.place(v) : slot_.at(v), size_of(g_.node(v).dtype),
+                           layouts_[v].offset});
         std::string list;
         for (const StripResult& r : as_runs(std::move(all)))
             list += filled("{$, $, $, 1, $}, ", r.index, at(r.place), r.bytes, r.from);
         return list + "{}";
     }
+
     void part(std::size_t c)
     {
         Part p;

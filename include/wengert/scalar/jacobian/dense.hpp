@@ -107,7 +107,10 @@ std::optional<RecordedJacobian<T>> recorded_jacobian(F& f, const X& x, const Sit
     X variables = tree::detail::copied(x);
     level.begin();
     level.stand_for(variables);
-    auto y = call_with(f, variables, at);
+    auto y = [&] {
+        const Restore<Site> within(enclosing_call, at);
+        return call_with(f, variables, at);
+    }();
     RecordedJacobian<T> made{reals_in<T>(y).size(), {}};
     if (!level.jacobian(y, made.J)) return {};
     return made;
