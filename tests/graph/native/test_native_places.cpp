@@ -1,5 +1,6 @@
 // Numbers of long loops that are made where a join has their place, and joins of numbers in tiles.
 #include "catch.hpp"
+#include "draws.hpp"
 
 #include <wengert/graph/control/control.hpp>
 #include <wengert/graph/freeze/freeze.hpp>
@@ -19,16 +20,6 @@ using D = wg::Tensor<double>;
 using List = std::vector<D>;
 
 namespace {
-
-/// Numbers between 0 and n that no pattern is in (Knuth's MMIX).
-struct Draws {
-    std::uint64_t state;
-    std::size_t operator()(std::size_t n)
-    {
-        state = state * 6364136223846793005U + 1442695040888963407U;
-        return static_cast<std::size_t>(state >> 33) % n;
-    }
-};
 
 /// Numbers of x and n more that are computed from them, one from another.
 template <class T> std::vector<wg::Tensor<T>> numbers_of(const wg::Tensor<T>& x, int n, Draws& draw)

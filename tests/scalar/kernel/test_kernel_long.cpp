@@ -1,6 +1,7 @@
 // Native code of kernels and frozen functions with very many operations: text in functions of bounded length, one for all lengths of
 // arrays, the bits of other executors, and tiles beyond a limit.
 #include "catch.hpp"
+#include "draws.hpp"
 
 #include <wengert/base/compiler/shared_object.hpp>
 #include <wengert/graph/native/native.hpp>
@@ -26,16 +27,6 @@ using D = wg::Tensor<double>;
 namespace {
 
 bool have_compiler() { return !wg::detail::compiler_now().command.empty(); }
-
-/// Numbers between 0 and n that no pattern is in (Knuth's MMIX).
-struct Draws {
-    std::uint64_t state = 1;
-    std::size_t operator()(std::size_t n)
-    {
-        state = state * 6364136223846793005U + 1442695040888963407U;
-        return static_cast<std::size_t>(state >> 33) % n;
-    }
-};
 
 /// Some 4 n operations on numbers that stay small, with live ranges of all lengths, and branches where `branches`.
 template <class Number> Number mixed(std::vector<Number> x, int n, bool branches)

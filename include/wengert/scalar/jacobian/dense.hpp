@@ -103,10 +103,7 @@ template <class T, class F, class X>
 std::optional<RecordedJacobian<T>> recorded_jacobian(F& f, const X& x, const Site& at)
 {
     NumberLevel level(false, "jacobian", at);
-    level.take(x);
-    X variables = tree::detail::copied(x);
-    level.begin();
-    level.stand_for(variables);
+    X variables = level.variables_of(x);
     auto y = [&] {
         const Restore<Site> within(enclosing_call, at);
         return call_with(f, variables, at);

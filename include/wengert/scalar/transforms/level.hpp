@@ -39,6 +39,15 @@ public:
         (tree::for_each([&]<class T>(Real<T>& r) { r = Real<T>(r.plain(), numbers()[next++].handle); }, x),
          ...);
     }
+    /// Variables in place of x's reals.
+    template <class X> X variables_of(const X& x)
+    {
+        X variables = tree::detail::copied(x);
+        take(x);
+        begin();
+        stand_for(variables);
+        return variables;
+    }
     /// The tangents of the variables.
     template <class X> void set_tangents(const X& dot)
     {
@@ -152,10 +161,7 @@ template <class F, class X>
 auto forward_of_reals(F& f, const X& x, const X& v, std::string_view who, const Site& at)
 {
     NumberLevel level(true, who, at);
-    level.take(x);
-    X variables = tree::detail::copied(x);
-    level.begin();
-    level.stand_for(variables);
+    X variables = level.variables_of(x);
     level.set_tangents(v);
     const auto y = [&] {
         const Restore<Site> within(enclosing_call, at);
