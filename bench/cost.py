@@ -89,6 +89,12 @@ class Measured:
         self.seconds.append(seconds)
         self.memory = max(self.memory, memory)
 
+    def allocated(self):
+        """MB that g++ has from its heap: the same each time, however loaded the machine. None of another compiler."""
+        done = subprocess.run([*self.command, "-ftime-report"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+        total = re.search(r"^ *TOTAL .*?([\d.]+)([kMG])\s*$", done.stderr, re.M)
+        return float(total[1]) * {"k": 1e-3, "M": 1, "G": 1e3}[total[2]] if total else None
+
     def row(self):
         text = subprocess.run([*self.base, "-E", "-P", str(self.source)], capture_output=True, text=True).stdout
         cost = f"{self.instructions / 1e9:.1f} G" if self.instructions else f"{min(self.seconds):.1f} s"
