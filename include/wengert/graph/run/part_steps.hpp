@@ -40,23 +40,34 @@ template <class Word> struct PlacedNumbers {
         const std::byte* from;
         std::int64_t at;  ///< in bytes
     };
-    struct Constants {
+    struct Constants {  ///< a number, some times in a row
         std::int64_t at;
-        std::size_t bytes;
+        std::size_t count;
+        Word number;
     };
     std::byte* to = nullptr;
-    std::byte* constants = nullptr;  ///< the array with its constants alone
     PieceList<Moved> moved;
-    PieceList<Constants> runs;
+    PieceList<Constants> constants;
     ValueId of = no_value;
     void operator()(Run&) const
     {
-        runs.each([this](const Constants& c) { std::memcpy(to + c.at, constants + c.at, c.bytes); });
+        constants.each([this](const Constants& c) { put(to + c.at, c); });
         moved.each([this](const Moved& m) {
             Word number;
             std::memcpy(&number, m.from, sizeof number);
             std::memcpy(to + m.at, &number, sizeof number);
         });
+    }
+
+private:
+    /// Most runs are short: a call would take longer.
+    static void put(std::byte* at, const Constants& c)
+    {
+        const Word block[] = {c.number, c.number, c.number, c.number};
+        std::size_t left = c.count;
+        for (; left >= std::size(block); left -= std::size(block), at += sizeof block)
+            std::memcpy(at, block, sizeof block);
+        for (; left > 0; --left, at += sizeof(Word)) std::memcpy(at, &c.number, sizeof(Word));
     }
 };
 

@@ -38,7 +38,7 @@ WENGERT_INLINE void bring(Emitter& e, ValueId from, ValueId v)
     emit_move(e, a, b, e.plan.bytes_of(v));
 }
 
-/// The number at `from` comes to lie at v's view `to`. Constants that come to lie side by side are one run.
+/// The number at `from` comes to lie at v's view `to`. Equal constants side by side are one run.
 template <class Word> void place_number(Emitter& e, ValueId v, const Block& to, const OperandAddress& from)
 {
     using Numbers = PlacedNumbers<Word>;
@@ -60,13 +60,14 @@ template <class Word> void place_number(Emitter& e, ValueId v, const Block& to, 
         e.bind(&number.from, from);
         return;
     }
-    if (!numbers->constants) numbers->constants = e.program.memory.take(e.plan.bytes_of(v));
-    std::memcpy(numbers->constants + at, from.address, sizeof(Word));
-    auto* const last = numbers->runs.back();
-    if (last && last->at + static_cast<std::int64_t>(last->bytes) == at)
-        last->bytes += sizeof(Word);
+    Word number;
+    std::memcpy(&number, from.address, sizeof number);
+    auto* const last = numbers->constants.back();
+    if (last && last->number == number &&
+        last->at + static_cast<std::int64_t>(last->count * sizeof(Word)) == at)
+        ++last->count;
     else
-        next(numbers->runs) = {at, sizeof(Word)};
+        next(numbers->constants) = {at, 1, number};
 }
 
 WENGERT_INLINE void emit_assign(Emitter& e, ValueId v, const Ref<Block>& to, ValueId x,

@@ -21,9 +21,13 @@ WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
     }
 }
 
-/// A sum's first term takes the place of its 0 where a sum is recorded: ScalarForward::of sees to the sign of a 0.
+/// Where a sum is recorded a 0 is no term of it: ScalarForward::of sees to the sign of a sum that is 0.
 inline void add_term(double& sum, double r) { sum += r; }
-inline void add_term(Real<double>& sum, const Real<double>& r) { sum = is_passive_zero(sum) ? r : sum + r; }
+inline void add_term(Real<double>& sum, const Real<double>& r)
+{
+    if (is_passive_zero(r)) return;
+    sum = is_passive_zero(sum) ? r : sum + r;
+}
 
 /// ẋ ∂y/∂x for one operand of an entry. `of.dot(k)` and `of.value(k)` are the tangent and the value of entry k of its chunk.
 /// An ẋ of 0 never makes a NaN of an infinite derivative.

@@ -1,0 +1,180 @@
+// Numbers of long loops that native code computes four at a time.
+#include "catch.hpp"
+#include "draws.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include <wengert/graph/freeze/freeze.hpp>
+#include <wengert/graph/native/native.hpp>
+#include <wengert/graph/native/native_plan.hpp>
+#include <wengert/ops/creation.hpp>
+#include <wengert/ops/elementwise/choices.hpp>
+#include <wengert/ops/elementwise/math.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
+#include <wengert/ops/elementwise/trigonometry.hpp>
+#include <wengert/ops/indexing.hpp>
+#include <wengert/ops/shape.hpp>
+#include <wengert/passes.hpp>
+
+namespace wg = wengert;
+using D = wg::Tensor<double>;
+using List = std::vector<D>;
+
+namespace {
+
+const D start{0.3, -0.7, 1.1, 0.2, 0.9, -0.4, 0.6, 0.8};
+
+std::vector<double> elements(const D& t)
+{
+    const D c = copy(t);
+    return {c.data(), c.data() + c.size()};
+}
+/// Bits, so that zeros have their signs. Those of a NaN are left open: a compiler may exchange the terms of a sum.
+bool same_bits(const D& a, const D& b)
+{
+    const auto x = elements(a), y = elements(b);
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](double p, double q) {
+        return std::bit_cast<std::uint64_t>(p) == std::bit_cast<std::uint64_t>(q) || (p != p && q != q);
+    });
+}
+template <class F> void agrees(const F& f)
+{
+    auto tile = wg::freeze(f), native = wg::freeze(f, {.backend = wg::native});
+    for (const D& x : {start, start + 0.125, -start, start * 0.0}) {
+        const D y = f(x);
+        CHECK(same_bits(tile(x), y));
+        CHECK(same_bits(native(x), y));
+        CHECK(same_bits(native(x), y));
+    }
+}
+/// Packs of all long loops of f.
+template <class F> std::size_t packs_of(const F& f)
+{
+    const wg::Graph g = wg::optimize(wg::freeze(f).graph(start));
+    const wg::detail::NativePlan native(g);
+    std::size_t count = 0;
+    for (const auto& task : native.plan.tasks) {
+        if (!native.groups.in_strips(task.group)) continue;
+        const wg::detail::ResultRoots results(native.plan.layouts, task.group);
+        count += wg::detail::NumberPacks(g, native.plan.layouts, task.group, results).all().size();
+    }
+    return count;
+}
+
+/// Some numbers in each of several columns, that go through the same operations.
+struct Columns {
+    std::vector<List> at;
+    List shared;
+
+    Columns(const D& x, std::size_t columns, std::size_t rows) : at(columns)
+    {
+        for (std::size_t k = 0; k < 8; ++k) shared.push_back(view(x, static_cast<std::int64_t>(k)));
+        for (std::size_t c = 0; c < columns; ++c)
+            for (std::size_t r = 0; r < rows; ++r)
+                at[c].push_back(shared[(3 * c + r) % 8] * (0.1 * static_cast<double>(r + 1)));
+    }
+    static D of(std::size_t kind, const D& a, const D& b, const D& c)
+    {
+        switch (kind) {
+        case 0: return a * c + b * 0.3;
+        case 1: return a - c * b;
+        case 2: return maximum(a, b) * 0.7 + c;
+        case 3: return -a * 0.9 + c;
+        case 4: return where(a < b, a * 0.5, c);
+        case 5: return sin(a) + b * c;
+        case 6: return 0.25 * (a * b) + 0.0;
+        default: return (a + b) * 0.5;
+        }
+    }
+    /// The last row of each column, column by column in each row.
+    D joined(std::size_t rows) const
+    {
+        List parts;
+        for (std::size_t r = 0; r < rows; ++r)
+            for (const List& column : at) parts.push_back(column[column.size() - 1 - r]);
+        return wg::stack(parts, 0);
+    }
+};
+
+/// Columns that go through drawn operations. Some lanes differ from the others, read other columns, or what is made in this very step.
+auto drawn(std::uint64_t seed)
+{
+    return [seed](const D& x) {
+        Draws draw{seed};
+        const std::size_t columns = 4 + draw(9), rows = 3;
+        Columns all(x, columns, rows);
+        for (std::size_t step = 0, steps = 1200 / columns; step < steps; ++step) {
+            const std::size_t kind = draw(8), i = draw(rows), j = draw(rows), s = draw(8);
+            const bool odd = draw(6) == 0, other = draw(12) == 0, chained = draw(15) == 0,
+                       turned = draw(15) == 0;
+            const std::size_t lane = draw(columns);
+            const auto before = all.at;
+            for (std::size_t c = 0; c < columns; ++c) {
+                const std::size_t from = other ? (c + 1) % columns : c, n = before[from].size();
+                const D &a = before[from][n - 1 - i],
+                        &b = chained && c > 0 ? all.at[c - 1].back() : before[c][before[c].size() - 1 - j];
+                const D& third = turned && c % 2 == 1 ? a : all.shared[s];
+                all.at[c].push_back(Columns::of(odd && c == lane ? (kind + 1) % 8 : kind, a, b, third));
+            }
+            if (draw(20) == 0) all.shared[draw(8)] = all.at[draw(columns)].back() * 0.5;
+        }
+        return all.joined(6);
+    };
+}
+
+}  // namespace
+
+TEST_CASE("Columns of numbers that go through the same operations are computed four at a time", "[native]")
+{
+    const auto f = [](const D& x) {
+        Columns all(x, 8, 2);
+        for (int k = 0; k < 120; ++k)
+            for (List& c : all.at)
+                c.push_back(Columns::of(k % 2 == 0 ? 0 : 1, c.back(), c[c.size() - 2],
+                                        all.shared[static_cast<std::size_t>(k) % 8]));
+        return all.joined(12);
+    };
+    CHECK(packs_of(f) >= 60 * (3 + 2) * 2);
+    agrees(f);
+}
+
+TEST_CASE("Functions of what a loop reads are computed four at a time", "[native]")
+{
+    const auto f = [](const D& x) {
+        Columns all(x, 4, 2);
+        for (std::size_t k = 0; k < 8; ++k) all.shared[k] = sin(all.shared[k]) * cos(all.shared[k]);
+        D sum = all.shared[0];
+        for (int k = 0; k < 200; ++k) sum = sum * 0.7 + all.shared[static_cast<std::size_t>(k) % 8];
+        for (int k = 0; k < 100; ++k)
+            for (List& c : all.at) c.push_back(Columns::of(0, c.back(), c[c.size() - 2], sum));
+        return all.joined(20);
+    };
+    CHECK(packs_of(f) >= 100 * 3 + 4);
+    agrees(f);
+}
+
+TEST_CASE("Four numbers that wait for each other are computed one by one", "[native]")
+{
+    const auto f = [](const D& x) {
+        Columns all(x, 4, 2);
+        for (int k = 0; k < 300; ++k)
+            for (std::size_t c = 0; c < 4; ++c) {
+                const D& before = c == 0 ? all.at[3].back() : all.at[c - 1].back();
+                all.at[c].push_back(before * 0.5 + all.shared[c] * all.at[c].back());
+            }
+        return all.joined(30);
+    };
+    agrees(f);
+}
+
+TEST_CASE("Random columns of numbers have the same bits in tiles and native code", "[native]")
+{
+    const char* const wanted = std::getenv("WENGERT_TEST_COLUMNS");
+    const std::uint64_t count = wanted ? std::strtoull(wanted, nullptr, 10) : 5;
+    for (std::uint64_t seed = 1; seed <= count; ++seed) {
+        INFO(seed);
+        agrees(drawn(seed));
+    }
+}
