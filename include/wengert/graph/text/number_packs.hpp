@@ -16,6 +16,7 @@ namespace wengert::detail {
 class NumberPacks {
 public:
     static constexpr std::size_t lanes = 4;
+    static constexpr DType number = dtype_of<double>();  ///< of each lane
     using Pack = std::array<ValueId, lanes>;
 
     NumberPacks(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group,
@@ -98,7 +99,7 @@ private:
         for (std::size_t l = 0; l < lanes; ++l) {
             const GraphNode& n = g_.node(x[l]);
             if (!inside_[x[l]] || has(x[l]) || n.primitive != first.primitive ||
-                n.inputs.size() != first.inputs.size() || n.dtype != DType::float64 ||
+                n.inputs.size() != first.inputs.size() || n.dtype != number ||
                 std::count(x.begin(), x.end(), x[l]) != 1)
                 return false;
             for (std::size_t k = 0; k < n.inputs.size(); ++k)
@@ -110,7 +111,7 @@ private:
     bool goes_with(ValueId x, ValueId first) const
     {
         const bool literal = is_literal(g_, layouts_, first);
-        return g_.node(x).dtype == DType::float64 && (literal ? x == first : !is_literal(g_, layouts_, x));
+        return g_.node(x).dtype == number && (literal ? x == first : !is_literal(g_, layouts_, x));
     }
     int gain_of(const Pack& seed) const
     {
