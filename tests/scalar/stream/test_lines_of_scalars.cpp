@@ -160,4 +160,11 @@ TEST_CASE("What is refused in a cell or by the tape has a line without debug inf
     };
     CHECK(lacks<wg::MemoryError>([&] { wg::grad(nowhere)(R(2.0)); }, "/no/such/folder",
                                  "test_lines_of_scalars.cpp:") == "");
+    const auto of_all = wg::jacobian([&](const std::vector<R>& x) {
+        return std::vector<R>{much(x[0]), x[1]};
+    });
+    const std::vector<R> two = {1.5, 2.0};
+    CHECK(lacks<wg::MemoryError>([&] { of_all(two); }, "limit", "test_lines_of_scalars.cpp:") == "");
+    const auto frozen = wg::freeze(of_all);
+    CHECK(lacks<E>([&] { frozen(two); }, "[freeze]", "test_lines_of_scalars.cpp:") == "");
 }

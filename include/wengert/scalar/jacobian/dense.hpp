@@ -68,7 +68,7 @@ bool with_operations(F& f, const X& x, const Tensor<T>& flat, std::string_view t
     const Tensor<T> variable = lift(flat, scope.level(), transform, at);
     const X arguments = unflattened(x, variable, at);
     const std::uint32_t first = reals_in<T>(const_cast<X&>(arguments))[0]->handle().index();
-    const auto y = call_with(f, arguments, at);
+    const auto y = call_within(f, arguments, at);
     std::vector<std::uint32_t> positions;
     if (!only_reals<T>(tape, scope, variable.any(), y, first, positions, transform, at)) return false;
     use(ScalarStream::of(tape), first, positions, y);
@@ -104,10 +104,7 @@ std::optional<RecordedJacobian<T>> recorded_jacobian(F& f, const X& x, const Sit
 {
     NumberLevel level(false, "jacobian", at);
     X variables = level.variables_of(x);
-    auto y = [&] {
-        const Restore<Site> within(enclosing_call, at);
-        return call_with(f, variables, at);
-    }();
+    auto y = call_within(f, variables, at);
     RecordedJacobian<T> made{reals_in<T>(y).size(), {}};
     if (!level.jacobian(y, made.J)) return {};
     return made;
@@ -115,7 +112,7 @@ std::optional<RecordedJacobian<T>> recorded_jacobian(F& f, const X& x, const Sit
 /// The same of any f, row by row.
 template <class T, class F, class X> RecordedJacobian<T> jacobian_by_rows(F& f, const X& x, const Site& at)
 {
-    const auto g = [&](const X& v) { return call_with(f, v, at); };
+    const auto g = [&](const X& v) { return call_within(f, v, at); };
     const auto [y, pullback] = ByTensors<X>::vjp(g, at, x);
     auto cotangent = tree::map([](const Real<T>&) { return Real<T>(); }, y);
     RecordedJacobian<T> made;
@@ -153,7 +150,7 @@ template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site&
         if (Tensor<T> J = jacobian_in_lanes<T>(f, x, flat, at); J.defined()) return J;
         tape.rewind(before, at);  // what f has recorded for levels below, which it records again
     }
-    auto g = [&](const Tensor<T>& p) { return flattened<T>(call_with(f, unflattened(x, p, at), at), at); };
+    auto g = [&](const Tensor<T>& p) { return flattened<T>(call_within(f, unflattened(x, p, at), at), at); };
     return Jacobian<decltype(g)>(std::move(g), at).at_line(at, flat);
 }
 

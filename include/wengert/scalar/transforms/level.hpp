@@ -156,6 +156,13 @@ auto reverse_of_reals(F& f, std::string_view transform, const Site& at, const X&
     return std::pair(std::move(value), std::move(gradients));
 }
 
+/// f(x). What is refused in it has the transform's line where its own is not known.
+template <class F, class X> auto call_within(F& f, const X& x, const Site& at)
+{
+    const Restore<Site> within(enclosing_call, at);
+    return call_with(f, x, at);
+}
+
 /// (f(x), ∂f/∂x · v).
 template <class F, class X>
 auto forward_of_reals(F& f, const X& x, const X& v, std::string_view who, const Site& at)
@@ -163,11 +170,7 @@ auto forward_of_reals(F& f, const X& x, const X& v, std::string_view who, const 
     NumberLevel level(true, who, at);
     X variables = level.variables_of(x);
     level.set_tangents(v);
-    const auto y = [&] {
-        const Restore<Site> within(enclosing_call, at);
-        return call_with(f, variables, at);
-    }();
-    return level.with_tangents(y);
+    return level.with_tangents(call_within(f, variables, at));
 }
 
 }  // namespace wengert::detail
