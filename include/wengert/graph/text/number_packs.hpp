@@ -3,10 +3,13 @@
 // instruction sets). Each lane has the operations that its number has alone, so all bits stay.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <queue>
+#include <set>
 #include <span>
+#include <vector>
 
 #include "loop_text.hpp"
 #include "result_roots.hpp"
@@ -103,7 +106,8 @@ private:
                 std::count(x.begin(), x.end(), x[l]) != 1)
                 return false;
             for (std::size_t k = 0; k < n.inputs.size(); ++k)
-                if (!goes_with(n.inputs[k], first.inputs[k])) return false;
+                if (!goes_with(n.inputs[k], first.inputs[k]) || std::count(x.begin(), x.end(), n.inputs[k]))
+                    return false;
         }
         return true;
     }
@@ -188,11 +192,11 @@ class PackOrder {
 public:
     using Pack = NumberPacks::Pack;
 
-    /// Packs that wait for each other are dissolved.
+    /// Packs that wait for each other are dissolved, and those between them.
     PackOrder(const Graph& g, const tiling::Group& group, NumberPacks& packs) : g_(g), packs_(packs)
     {
         while (!put(group))
-            for (const Pack& x : waiting()) packs_.dissolve(x);
+            for (const Pack& x : in_circles()) packs_.dissolve(x);
     }
     /// A number by itself is the first lane alone.
     static Pack alone(ValueId v) { return {v, no_value, no_value, no_value}; }
@@ -245,11 +249,30 @@ private:
                     if (at_[i] != none) ++missing_[s], readers_[at_[i]].push_back(s);
             }
     }
-    std::vector<Pack> waiting() const
+    /// Packs that wait for others and have others wait for them. Those that none waits for are taken away from the end.
+    std::vector<Pack> in_circles() const
     {
+        std::vector<std::uint32_t> waiting(all_.size(), 0), last;
+        for (std::uint32_t s = 0; s < all_.size(); ++s)
+            if (missing_[s] > 0) {
+                waiting[s] = static_cast<std::uint32_t>(readers_[s].size());
+                if (waiting[s] == 0) last.push_back(s);
+            }
+        std::vector<bool> taken(all_.size(), false);
+        while (!last.empty()) {
+            const std::uint32_t s = last.back();
+            last.pop_back();
+            taken[s] = true;
+            for (ValueId v : all_[s]) {
+                if (v == no_value) continue;
+                for (ValueId i : g_.node(v).inputs)
+                    if (at_[i] != none && missing_[at_[i]] > 0 && --waiting[at_[i]] == 0)
+                        last.push_back(at_[i]);
+            }
+        }
         std::vector<Pack> out;
         for (std::size_t s = 0; s < all_.size(); ++s)
-            if (missing_[s] > 0 && !is_alone(all_[s])) out.push_back(all_[s]);
+            if (missing_[s] > 0 && !taken[s] && !is_alone(all_[s])) out.push_back(all_[s]);
         return out;
     }
 

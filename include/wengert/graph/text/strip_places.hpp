@@ -15,9 +15,10 @@ public:
     StripPlaces(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group)
         : roots(layouts, group), packs(g, layouts, group, roots), slots(g.size())
     {
-        if (!packs.all().empty()) statements = PackOrder(g, group, packs).list;
         if (packs.all().empty())
             for (ValueId v : group.nodes) statements.push_back(PackOrder::alone(v));
+        else
+            statements = PackOrder(g, group, packs).list;
     }
     /// The value that has the place of a lane's pack.
     ValueId owner(ValueId v) const { return packs.has(v) ? packs.of(v)[0] : v; }

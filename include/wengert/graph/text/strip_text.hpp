@@ -21,8 +21,8 @@ inline constexpr const char strip_text[] = R"wg(
 /* where operand or result p[index] has its place in a frame; step is 0 for one number */
 struct wg_place { i32 index, at, bytes, step; };
 struct wg_part { void (*run)(char* s, i64 frame, i32 vectors, f64 zero, const u32* q); const u32* q; };
-/* arrays: addresses that single numbers among the results are put at, in the frame for the parts */
-struct wg_strips { i32 lanes, width, most; i64 frame; const wg_place *in, *in_end, *out, *out_end, *array, *array_end; const wg_part *part, *part_end; };
+/* arrays: addresses of those that results of a loop of one element lie in; they are in the frame for the parts */
+struct wg_strips { i32 lanes, most; i64 frame; const wg_place *in, *in_end, *out, *out_end, *array, *array_end; const wg_part *part, *part_end; };
 static void wg_fill(char* to, const char* from, i64 have, i64 lanes, i64 bytes)
 {
     memcpy(to, from, have * bytes);
@@ -117,7 +117,7 @@ public:
         add("    static const wg_place in[] = {$}, out[] = {$}, array[] = {$};", operands_, results(),
             arrays());
         add("    static const wg_part part[] = {$};", list);
-        add("    static const wg_strips strips = {N, W, $, (W * $ + 127) / 128 * 128 + 64,", vectors(),
+        add("    static const wg_strips strips = {N, $, (W * $ + 127) / 128 * 128 + 64,", vectors(),
             places_.slots.vectors());
         for (const char* const t : {"in", "out", "array"})
             add("        $, $ + sizeof $ / sizeof *$ - 1,", t, t, t, t);

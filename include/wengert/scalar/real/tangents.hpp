@@ -19,6 +19,13 @@ inline ScalarStream& stream_of(Tape& tape, std::string_view operation, const Sit
 inline bool is_passive_zero(double x) { return x == 0; }
 inline bool is_passive_zero(const Real<double>& x) { return !x.is_active() && x.plain() == 0; }
 
+/// Is the product r of g no term of a sum, by the zero-cotangent rule? A recording is then right only where g is 0: the comparison is a
+/// branch of it.
+inline bool is_no_term(const Real<double>& g, const Real<double>& r)
+{
+    return is_zero_by_rule(g.plain(), 0.0, r.plain()) && g == 0.0;
+}
+
 class ScalarForward {
 public:
     /// Of a forward level that is open.

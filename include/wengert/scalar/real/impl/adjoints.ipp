@@ -200,7 +200,7 @@ WENGERT_INLINE void ScalarAdjoints::sweep_recorded(ChunkAdjoints& part, ScalarPo
             continue;
         }
         pull(e, static_cast<std::uint32_t>(i - chunk), g, value, [&](std::uint32_t k, const Real<double>& r) {
-            if (guarded && is_zero_by_rule(g.plain(), 0.0, r.plain())) return;
+            if (guarded && is_no_term(g, r)) return;
             if (chunk + k >= part.base) part.rich[chunk + k - part.base] += r;
         });
     }

@@ -21,7 +21,7 @@ WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
     }
 }
 
-/// Where a sum is recorded a 0 is no term of it: ScalarForward::of sees to the sign of a sum that is 0.
+/// Where a sum is recorded a 0 is no term of it. So a tangent of 0 may have either sign, and ScalarForward::of gives +0.
 inline void add_term(double& sum, double r) { sum += r; }
 inline void add_term(Real<double>& sum, const Real<double>& r)
 {
@@ -41,7 +41,7 @@ N tangent_along(const Chunk& of, const ScalarEntry& e, std::uint32_t index, std:
     {
         if (k != operand) return;
         if constexpr (is_real<N>)  // a double of 0 has been passed over
-            if (of.guarded() && is_zero_by_rule(g.plain(), 0.0, r.plain())) return;
+            if (of.guarded() && is_no_term(g, r)) return;
         add_term(sum, r);
     };
     pull(
