@@ -185,6 +185,32 @@ TEST_CASE("A lane is read by itself where the pack is made, and behind it", "[na
     agrees(f);
 }
 
+TEST_CASE("A number with another operation, or with another number in the text, is no lane", "[native]")
+{
+    const auto other = [](const D& x) {
+        Columns all(x, 4, 1);
+        for (std::size_t k = 0; k < 150; ++k)
+            for (std::size_t c = 0; c < 4; ++c) {
+                const D &a = all.at[c].back(), b = a * all.shared[k % 8];
+                all.at[c].push_back(c == 2 && k == 20 ? b - a : b + a);
+            }
+        return all.joined(25);
+    };
+    CHECK(packs_of(other) >= 250);
+    agrees(other);
+    const auto literal = [](const D& x) {
+        Columns all(x, 4, 1);
+        for (std::size_t k = 0; k < 150; ++k)
+            for (std::size_t c = 0; c < 4; ++c) {
+                const D& a = all.at[c].back();
+                all.at[c].push_back(a * (c == 1 && k == 140 ? 0.25 : 0.5) + all.shared[k % 8]);
+            }
+        return all.joined(25);
+    };
+    CHECK(packs_of(literal) >= 250);
+    agrees(literal);
+}
+
 TEST_CASE("Random columns of numbers have the same bits in tiles and native code", "[native]")
 {
     const char* const wanted = std::getenv("WENGERT_TEST_COLUMNS");
