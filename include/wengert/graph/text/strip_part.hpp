@@ -11,8 +11,8 @@ class StripPart : public FusedText {
 public:
     using Pack = NumberPacks::Pack;
 
-    StripPart(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group, bool packed)
-        : FusedText(g, layouts, group), packed_(packed)
+    StripPart(const Graph& g, const tiling::Layouts& layouts, const tiling::Group& group, bool of_packs)
+        : FusedText(g, layouts, group), of_packs_(of_packs)
     {}
     StripPart(const StripPart&) = delete;
     /// `read_behind`: a later part reads it.
@@ -21,7 +21,8 @@ public:
         const GraphNode& n = g_.node(x[0]);
         std::vector<std::string> in;
         for (std::size_t i = 0; i < n.inputs.size(); ++i)
-            in.push_back(name(places, packed_ ? places.packs.operand(x, i) : PackOrder::alone(n.inputs[i])));
+            in.push_back(
+                name(places, of_packs_ ? places.packs.operand(x, i) : PackOrder::alone(n.inputs[i])));
         if (std::string now = line_directive(n.at); !now.empty() && now != line_)
             out_ += line_ = std::move(now);
         const std::string value = names_[x] = code_.write(program, in);
@@ -29,7 +30,7 @@ public:
         if (read_behind) store(x, places, value);
         put(x, places, value);
     }
-    bool packed() const noexcept { return packed_; }
+    bool of_packs() const noexcept { return of_packs_; }
     std::size_t statements() const noexcept { return statements_; }
     /// The text with the places in it, or with those that it is given.
     std::string placed(const StripPlaces& places, bool given) const
@@ -71,7 +72,7 @@ private:
         if (is_literal(x[0])) return literal(x[0]);
         if (const auto at = names_.find(x); at != names_.end()) return at->second;
         const std::string made = "x" + number(names_.size());
-        const std::string value = packed_ ? read_pack(places, x) : read_vector(places, x[0]);
+        const std::string value = of_packs_ ? read_pack(places, x) : read_vector(places, x[0]);
         add("        const auto $ = $;", made, value);
         return names_[x] = made;
     }
@@ -99,7 +100,7 @@ private:
     }
     void store(const Pack& x, StripPlaces& places, const std::string& value)
     {
-        const std::string to = marked(packed_ ? places.slots.take_pack(x[0]) : places.slots.take(x[0]));
+        const std::string to = marked(of_packs_ ? places.slots.take_pack(x[0]) : places.slots.take(x[0]));
         const char* const t = type(x[0]);
         add(is_flag(x[0]) ? "        *($v*)($) = ($v)bytes_of_mask<N>($);" : "        *($v*)($) = ($v)($);",
             t, to, t, value);
@@ -107,7 +108,7 @@ private:
     /// Results that lie in arrays.
     void put(const Pack& x, StripPlaces& places, const std::string& value)
     {
-        bool row = packed_;
+        bool row = of_packs_;
         for (std::size_t l = 1; l < x.size(); ++l) row = row && places.roots.side_by_side(x[l - 1], x[l]);
         if (row) return add("        store((f64*)($), (f64v)($));", in_array(x[0], places), value);
         for (std::size_t l = 0; l < x.size() && x[l] != no_value; ++l)
@@ -124,7 +125,7 @@ private:
         return marked(places.in_array(v), array);
     }
 
-    bool packed_;
+    bool of_packs_;
     TermCode code_{out_, true};
     std::map<Pack, std::string> names_;
     std::string line_;

@@ -135,7 +135,7 @@ private:
     /// Of a function. Places have the width of single numbers' vectors.
     std::string types(const StripPart& p) const
     {
-        if (!p.packed()) return types_;
+        if (!p.of_packs()) return types_;
         std::string out = filled("    enum { N = $, W = 16 };\n", NumberPacks::lanes);
         for (const char* const t : {"f32", "f64", "i32", "i64", "u8"})
             out += filled("    typedef V<$, N> $v;\n", t, t);
