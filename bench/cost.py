@@ -80,7 +80,8 @@ class Measured:
         source = folder / "program.cpp"
         source.write_text(text)
         self.object = folder / "program.o"
-        self.base = [*shlex.split(compiler), "-std=c++20", *shlex.split(flags), f"-I{checkout}/include"]
+        self.flags = shlex.split(flags)
+        self.base = [*shlex.split(compiler), "-std=c++20", *self.flags, f"-I{checkout}/include"]
         self.command = [*self.base, "-c", str(source), "-o", str(self.object)]
         self.source, self.seconds, self.memory, self.instructions = source, [], 0, None
 
@@ -88,12 +89,6 @@ class Measured:
         seconds, memory = run(self.command)
         self.seconds.append(seconds)
         self.memory = max(self.memory, memory)
-
-    def allocated(self):
-        """MB that g++ has from its heap: the same each time, however loaded the machine. None of another compiler."""
-        done = subprocess.run([*self.command, "-ftime-report"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
-        total = re.search(r"^ *TOTAL .*?([\d.]+)([kMG])\s*$", done.stderr, re.M)
-        return float(total[1]) * {"k": 1e-3, "M": 1, "G": 1e3}[total[2]] if total else None
 
     def row(self):
         text = subprocess.run([*self.base, "-E", "-P", str(self.source)], capture_output=True, text=True).stdout

@@ -5,9 +5,9 @@ twice to record. Then what wengert::compiled takes to build, and its size.
 
     bench/light.py [ROW…]           beside bench/light_targets.json: what is more than 10 % over its target and over what is recorded
                                     there fails. A row is done early where it is no worse than recorded. Before it fails it is
-                                    tried ten times more, three times where that takes long. On a loaded machine large programs
-                                    slow down more than small ones, so such a row fails only if the compiler allocates more for it
-                                    than is recorded, which no load changes. What .ci/run runs: four minutes.
+                                    tried ten times more, three times where that takes long; then in turn with the checkout that was
+                                    recorded, as on a loaded machine large programs slow down more than small ones. What .ci/run
+                                    runs: four minutes.
                                     --night: the rows that take a minute each, which are left out otherwise
     bench/light.py --record [ROW…]  all repeats; where a row is better than what is recorded (--anyway: or not), it is that from now on;
                                     and the tables of README.md and docs/performance.md, if no rows are named
@@ -37,7 +37,6 @@ UMBRELLA = "#include <wengert/wengert.hpp>"
 XARRAY = "#include <xtensor/xarray.hpp>\nint main() {}\n"
 WITH = {"compiled": f"-O2 {cost.COMPILED}", "headers": "-O2", "eager": "-O2"}
 SLACK, DEAR = 1.1, 10  # dear: so many times xtensor/xarray.hpp
-HEAVIER = 1.02         # so many times the recorded allocations: a program that has grown
 
 
 def first_example(page):
@@ -57,7 +56,6 @@ class Row:
     target: float
     recorded: float      # None: nothing yet, nothing fails
     unit: str = "times"  # as xtensor/xarray.hpp, or MB
-    allocated: float = None  # MB in the compiler's heap, as multiples of xtensor/xarray.hpp's; None: not known, its time decides
     night: bool = False  # takes a minute or more: measured by name, at night and to record
 
     def name(self):
@@ -74,10 +72,20 @@ class Row:
         return SLACK * self.known()
 
 
+def recorded_checkout(folder):
+    """The headers of the commit that last recorded figures; None without its history."""
+    commit = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%H", "--", str(TARGETS)], capture_output=True, text=True)
+    archive = subprocess.run(["git", "-C", str(ROOT), "archive", commit.stdout.strip() or "none", "include"], capture_output=True)
+    folder.mkdir()
+    unpacked = archive.returncode == 0 and subprocess.run(["tar", "-x", "-C", str(folder)], input=archive.stdout).returncode == 0
+    return str(folder) if unpacked else None
+
+
 class Turns:
     """A program of several checkouts and xtensor/xarray.hpp, compiled in turn."""
 
     def __init__(self, checkouts, program, mode, compiler, folder):
+        self.folder, self.compiler = folder, compiler
         self.alone = cost.Measured(checkouts[0], XARRAY, "-O2", compiler, folder / "xarray")
         self.programs = [cost.Measured(c, source_of(program, mode), WITH[mode], compiler, folder / str(i))
                          for i, c in enumerate(checkouts)]
@@ -91,13 +99,8 @@ class Turns:
             self.alone.compile()
         return min(measured.seconds) / min(self.alone.seconds)
 
-    def allocated(self):
-        """By the last checkout's program, as multiples of xtensor/xarray.hpp's. None where the compiler does not say."""
-        mine, alone = self.programs[-1].allocated(), self.alone.allocated()
-        return mine / alone if mine and alone else None
-
     def measure(self, rows, all_turns):
-        """(times, MB, seconds, allocated) of each checkout, the last of which is held against the rows. Allocated: if a row is over."""
+        """(times, MB, seconds) of each checkout, the last of which is held against the rows."""
         mine = self.programs[-1]
         self.turn()
         dear = self.times(mine) > DEAR
@@ -109,9 +112,25 @@ class Turns:
             if all(r.of(self.times(mine), mine.memory) <= r.limit() for r in rows):
                 break
             self.turn()
-        over = all_turns or any(r.of(self.times(mine), mine.memory) > r.limit() for r in rows)
-        allocated = self.allocated() if over else None
-        return [(self.times(m), m.memory, min(m.seconds), allocated) for m in self.programs]
+        found = [(self.times(m), m.memory, min(m.seconds)) for m in self.programs]
+        if any(r.unit == "times" and found[-1][0] > r.limit() for r in rows):
+            found[-1] = (self.times_as_recorded(mine, rows, found[-1][0]), *found[-1][1:])
+        return found
+
+    def times_as_recorded(self, mine, rows, times):
+        """What is recorded, as many times as the program is slower than that of the recorded checkout, in turn."""
+        checkout = recorded_checkout(self.folder / "recorded")
+        known = [r.recorded for r in rows if r.unit == "times"]
+        if checkout is None or None in known:
+            return times
+        now, then = (cost.Measured(c, mine.source.read_text(), " ".join(mine.flags), self.compiler, self.folder / name)
+                     for c, name in ((str(ROOT), "now"), (checkout, "then")))
+        for _ in range(3):
+            then.compile()
+            now.compile()
+        slower = min(now.seconds) / min(then.seconds)
+        print(f"{rows[0].name()}: {times:.1f} on this machine, {slower:.2f} times what is recorded, in turn", flush=True)
+        return min(times, known[0] * slower)
 
 
 def build_library(checkout, folder):
@@ -149,10 +168,7 @@ def write_rows(rows):
     """These rows in the place of what is recorded of them."""
     by_name, everything = {row.name(): row for row in rows}, json.loads(TARGETS.read_text())
     for row in everything["rows"]:
-        now = by_name.get(Row(**row).name(), Row(**row))
-        row["recorded"] = now.recorded
-        if now.allocated is not None:
-            row["allocated"] = now.allocated
+        row["recorded"] = by_name.get(Row(**row).name(), Row(**row)).recorded
     lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in everything["rows"])
     TARGETS.write_text(f'{{"about": {json.dumps(everything["about"], ensure_ascii=False)},\n "rows": [\n{lines}\n]}}\n')
 
@@ -168,7 +184,7 @@ def is_there(row):
 
 
 def figures(rows, checkouts, compiler, all_turns):
-    """Of each program: its rows, and (times, MB, seconds, allocated) of each checkout."""
+    """Of each program: its rows, and (times, MB, seconds) of each checkout."""
     for key in dict.fromkeys((row.program, row.mode if row.mode in WITH else "build") for row in rows if is_there(row)):
         group = [r for r in rows if (r.program, r.mode if r.mode in WITH else "build") == key]
         if key[1] == "build":
@@ -178,23 +194,13 @@ def figures(rows, checkouts, compiler, all_turns):
             yield group, Turns(checkouts, *key, compiler, pathlib.Path(top)).measure(group, all_turns)
 
 
-def has_grown(row, allocated):
-    """Where its time is over the limit: is that the program, or the machine? None: not known."""
-    if row.unit == "MB" or row.allocated is None or allocated is None:
-        return None
-    return allocated > HEAVIER * row.allocated
-
-
-def report(row, value, allocated):
+def report(row, value):
     """What is printed of a row, and whether it holds."""
-    over, grown = value > row.limit(), has_grown(row, allocated)
-    good = not over or grown is False
+    good = value <= row.limit()
     digits = 0 if value >= 100 else 1
     word = "" if row.unit == "times" else " MB"
     said = f"{row.name()}: {value:.{digits}f}{word}, target {row.target:g}, recorded {row.recorded or 'nothing'}"
-    said += f": MORE THAN {row.limit():.{digits}f}" if over else ""
-    said += f", by this machine's load: allocates {allocated:.2f} of {row.allocated:.2f} times xarray's" if over and good else ""
-    print(said + ("" if value <= row.target else "  (not met yet)"), flush=True)
+    print(said + ("" if good else f": MORE THAN {row.limit():.{digits}f}") + ("" if value <= row.target else "  (not met yet)"), flush=True)
     return good
 
 
@@ -229,14 +235,11 @@ def main():
             print(f"{group[0].name()}, {commit}: {other[0]:.1f}, {other[1]:.1f} MB")
         for row in group:
             value = row.of(*found[-1][:2])
-            allocated = found[-1][3] if row.mode in WITH else None
-            good = report(row, value, allocated)
+            good = report(row, value)
             passed, failed = passed + good, failed + (not good)
             unmet += [row.name()] if value > row.target else []
             if args.record and (args.anyway or row.recorded is None or value < row.recorded):
                 row.recorded = float(f"{value:.3g}")
-            if args.record and row.unit == "times" and allocated:
-                row.allocated = float(f"{allocated:.3g}")
     if args.record:
         write_rows(rows)
         if not args.rows:
