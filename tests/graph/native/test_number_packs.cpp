@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include <wengert/graph/control/control.hpp>
 #include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/graph/native/native.hpp>
 #include <wengert/graph/native/native_plan.hpp>
@@ -16,7 +17,10 @@
 #include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/shape.hpp>
+#include <wengert/ops/sum.hpp>
 #include <wengert/passes.hpp>
+#include <wengert/transforms/checkpoint.hpp>
+#include <wengert/transforms/grad.hpp>
 
 namespace wg = wengert;
 using D = wg::Tensor<double>;
@@ -49,19 +53,27 @@ template <class F> void agrees(const F& f)
         CHECK(same_bits(native(x), y));
     }
 }
-/// Packs of all long loops of f.
-template <class F> std::size_t packs_of(const F& f)
+/// Packs of all long loops of f; those that are left when their statements are in order; these statements, and the operations.
+struct Counts {
+    std::size_t packs = 0, left = 0, statements = 0, operations = 0;
+};
+template <class F> Counts counts_of(const F& f)
 {
     const wg::Graph g = wg::optimize(wg::freeze(f).graph(start));
     const wg::detail::NativePlan native(g);
-    std::size_t count = 0;
+    Counts count;
     for (const auto& task : native.plan.tasks) {
         if (!native.groups.in_strips(task.group)) continue;
         const wg::detail::ResultRoots results(native.plan.layouts, task.group);
-        count += wg::detail::NumberPacks(g, native.plan.layouts, task.group, results).all().size();
+        count.packs += wg::detail::NumberPacks(g, native.plan.layouts, task.group, results).all().size();
+        const wg::detail::StripPlaces places(g, native.plan.layouts, task.group);
+        count.left += places.packs.all().size();
+        count.statements += places.statements.size();
+        count.operations += task.group.nodes.size();
     }
     return count;
 }
+template <class F> std::size_t packs_of(const F& f) { return counts_of(f).left; }
 
 /// Some numbers in each of several columns, that go through the same operations.
 struct Columns {
@@ -155,9 +167,20 @@ TEST_CASE("Functions of what a loop reads are computed four at a time", "[native
     agrees(f);
 }
 
-TEST_CASE("Four numbers that wait for each other are computed one by one", "[native]")
+TEST_CASE("Numbers that wait for each other are computed one by one, each once", "[native]")
 {
-    const auto f = [](const D& x) {
+    const auto chain = [](const D& x) {
+        Columns all(x, 1, 1);
+        List& c = all.at[0];
+        for (std::size_t k = 0; k < 800; ++k)
+            c.push_back(c.back() * all.shared[k % 8] + all.shared[(k + 3) % 8]);
+        for (int k = 0; k < 80; ++k) c.push_back(0.5 * c.back());
+        return all.joined(80);
+    };
+    const Counts one = counts_of(chain);
+    CHECK(one.statements == one.operations - 3 * one.left);
+    agrees(chain);
+    const auto between = [](const D& x) {  // lanes that read each other by way of another pack
         Columns all(x, 4, 2);
         for (int k = 0; k < 300; ++k)
             for (std::size_t c = 0; c < 4; ++c) {
@@ -166,7 +189,48 @@ TEST_CASE("Four numbers that wait for each other are computed one by one", "[nat
             }
         return all.joined(30);
     };
+    const Counts four = counts_of(between);
+    CHECK(four.left < four.packs);
+    CHECK(four.statements == four.operations - 3 * four.left);
+    agrees(between);
+}
+
+TEST_CASE("What is behind numbers that wait for each other is still packed", "[native]")
+{
+    const auto f = [](const D& x) {
+        Columns all(x, 8, 1);
+        for (std::size_t c = 1; c < 8; ++c) all.at[c].push_back(0.5 * all.at[c - 1].back());
+        for (std::size_t k = 0; k < 200; ++k)
+            for (std::size_t c = 0; c < 8; ++c)
+                all.at[c].push_back(all.at[c].back() * all.shared[k % 8] + all.shared[c] * 0.3);
+        return all.joined(12);
+    };
+    const Counts count = counts_of(f);
+    CHECK(count.left >= 700);
+    CHECK(count.statements == count.operations - 3 * count.left);
     agrees(f);
+}
+
+TEST_CASE("Packs in the steps of a loop, in branches, and behind a checkpoint", "[native]")
+{
+    const auto columns = [](const D& x) {
+        Columns all(x, 8, 2);
+        for (std::size_t k = 0; k < 60; ++k)
+            for (List& c : all.at) c.push_back(Columns::of(0, c.back(), c[c.size() - 2], all.shared[k % 8]));
+        return reshape(all.joined(16), {16, 8});
+    };
+    CHECK(packs_of(columns) > 100);
+    const auto first = [&](const D& x) { return view(columns(x), 0); };
+    agrees([&](const D& x) {
+        return wg::scan([&](const D& s) { return std::pair(first(s), columns(s)); }, x, 3).second;
+    });
+    agrees([&](const D& x) {
+        return wg::cond(
+            view(x, 0) > 0.0, [&](const D& z) { return columns(z); },
+            [&](const D& z) { return columns(-z) * 2.0; }, x);
+    });
+    agrees(
+        [&](const D& x) { return wg::grad([&](const D& z) { return sum(wg::checkpoint(columns)(z)); })(x); });
 }
 
 TEST_CASE("A lane is read by itself where the pack is made, and behind it", "[native]")

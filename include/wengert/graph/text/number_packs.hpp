@@ -52,6 +52,8 @@ public:
         return static_cast<std::size_t>(std::find(of(v).begin(), of(v).end(), v) - of(v).begin());
     }
     bool is_pack(const Pack& x) const { return has(x[0]) && of(x[0]) == x; }
+    /// Is it in one register already, or the same number in all lanes?
+    bool is_together(const Pack& x) const { return is_shared(x) || is_pack(x); }
     static bool is_shared(const Pack& x)
     {
         return std::all_of(x.begin(), x.end(), [&](ValueId v) { return v == x[0]; });
@@ -107,7 +109,7 @@ private:
                 return false;
             for (std::size_t k = 0; k < n.inputs.size(); ++k)
                 if (!goes_with(n.inputs[k], first.inputs[k]) || std::count(x.begin(), x.end(), n.inputs[k]))
-                    return false;
+                    return false;  // a lane that waits for another one is none
         }
         return true;
     }
@@ -123,7 +125,7 @@ private:
         std::vector<Pack> seen{seed};
         for (std::size_t i = 0; i < seen.size() && i < most_tried; ++i) {
             const Pack x = seen[i];
-            if (is_shared(x) || is_pack(x)) continue;
+            if (is_together(x)) continue;
             if (!is_fresh(x)) {
                 gain -= gathering;
                 continue;
@@ -141,7 +143,7 @@ private:
         while (!left.empty()) {
             const Pack x = left.back();
             left.pop_back();
-            if (is_shared(x) || !is_fresh(x)) continue;
+            if (!is_fresh(x)) continue;
             for (ValueId v : x) pack_[v] = static_cast<std::uint32_t>(packs_.size());
             packs_.push_back(x);
             for (std::size_t k = 0; k < g_.node(x[0]).inputs.size(); ++k) left.push_back(operand(x, k));
@@ -175,7 +177,7 @@ private:
         for (const Pack& x : in_order) {
             std::set<Pack> apart;
             for (std::size_t k = 0; k < g_.node(x[0]).inputs.size(); ++k)
-                if (const Pack o = operand(x, k); !is_shared(o) && !is_pack(o)) apart.insert(o);
+                if (const Pack o = operand(x, k); !is_together(o)) apart.insert(o);
             if (apart.size() > 1) dissolve(x);
         }
     }
@@ -187,7 +189,7 @@ private:
     std::vector<Pack> packs_;
 };
 
-/// The statements of a long loop in an order in which they can run: those of single numbers and of packs in as few turns as it goes.
+/// The statements of a long loop in an order in which they can run. Single numbers and packs take turns, as few as it goes.
 class PackOrder {
 public:
     using Pack = NumberPacks::Pack;
@@ -201,6 +203,13 @@ public:
     /// A number by itself is the first lane alone.
     static Pack alone(ValueId v) { return {v, no_value, no_value, no_value}; }
     static bool is_alone(const Pack& x) { return x[1] == no_value; }
+    /// f of each operand of each lane, as often as it is one.
+    template <class F> static void each_operand(const Graph& g, const Pack& x, const F& f)
+    {
+        for (ValueId v : x)
+            if (v != no_value)
+                for (ValueId i : g.node(v).inputs) f(i);
+    }
 
     std::vector<Pack> list;
 
@@ -243,11 +252,9 @@ private:
         missing_.assign(all_.size(), 0);
         readers_.assign(all_.size(), {});
         for (std::uint32_t s = 0; s < all_.size(); ++s)
-            for (ValueId v : all_[s]) {
-                if (v == no_value) continue;
-                for (ValueId i : g_.node(v).inputs)
-                    if (at_[i] != none) ++missing_[s], readers_[at_[i]].push_back(s);
-            }
+            each_operand(g_, all_[s], [&](ValueId i) {
+                if (at_[i] != none) ++missing_[s], readers_[at_[i]].push_back(s);
+            });
     }
     /// Packs that wait for others and have others wait for them. Those that none waits for are taken away from the end.
     std::vector<Pack> in_circles() const
@@ -263,12 +270,10 @@ private:
             const std::uint32_t s = last.back();
             last.pop_back();
             taken[s] = true;
-            for (ValueId v : all_[s]) {
-                if (v == no_value) continue;
-                for (ValueId i : g_.node(v).inputs)
-                    if (at_[i] != none && missing_[at_[i]] > 0 && --waiting[at_[i]] == 0)
-                        last.push_back(at_[i]);
-            }
+            each_operand(g_, all_[s], [&](ValueId i) {
+                const std::uint32_t of = at_[i];
+                if (of != none && missing_[of] > 0 && --waiting[of] == 0) last.push_back(of);
+            });
         }
         std::vector<Pack> out;
         for (std::size_t s = 0; s < all_.size(); ++s)

@@ -45,11 +45,12 @@ public:
     /// A place as text: bytes from where its frame or its array begins. In a frame there are vectors, then packs, then addresses.
     std::string at(std::uint32_t place) const
     {
-        const std::uint32_t bytes = place & StripSlots::bytes;
+        const std::size_t bytes = place & StripSlots::bytes;
         if (place & StripSlots::in_array) return std::to_string(bytes);
-        if (place & StripSlots::behind_packs)
-            return filled("($ * W + 31) / 32 * 32 + $", slots.vectors(), slots.bytes_of_packs() + bytes);
-        if (place & StripSlots::in_packs) return filled("($ * W + 31) / 32 * 32 + $", slots.vectors(), bytes);
+        const bool behind = (place & StripSlots::behind_packs) != 0;
+        if (behind || (place & StripSlots::in_packs) != 0)
+            return filled("($ * W + 31) / 32 * 32 + $", slots.vectors(),
+                          bytes + (behind ? slots.bytes_of_packs() : 0));
         return filled("$ * W", place);
     }
     std::size_t frame_bytes() const { return (64 * slots.vectors() + 127) / 128 * 128 + 64; }

@@ -158,9 +158,8 @@ private:
                 statements = 0;
             }
             statements += more;
-            for (ValueId v : x)
-                if (v != no_value)
-                    for (ValueId i : g_.node(v).inputs) slots.read(places_.owner(i), begins_.size() - 1);
+            PackOrder::each_operand(g_, x,
+                                    [&](ValueId i) { slots.read(places_.owner(i), begins_.size() - 1); });
         }
         slots.set_functions(begins_.size());
         begins_.push_back(places_.statements.size());
