@@ -74,44 +74,7 @@ inline LentOwner& lender_of(Block& b) noexcept
     return *std::launder(reinterpret_cast<LentOwner*>(b.local + alignof(std::max_align_t)));
 }
 
-/// Elements that belong to another device, or to the caller.
-__attribute__((noinline)) inline void return_elements(Block* b) noexcept
-{
-    if (b->device()) {
-        if (b->capacity) device_table(b->device()).give(b->data, b->capacity);
-        if (Thread* t = this_thread) t->pool.stats().current_bytes -= static_cast<std::int64_t>(b->capacity);
-        mirror_of(*b).~Ref<Block>();
-        if (b->lent) lender_of(*b).~LentOwner();
-        return;
-    }
-    std::launder(reinterpret_cast<LentOwner*>(b->local))->~LentOwner();
-}
-
-inline void destroy_block(Counted* counted) noexcept
-{
-    auto* b = static_cast<Block*>(counted);
-    Thread* t = this_thread;
-    Block* base = b->base;
-    if (base)
-        b->view_strides.~Strides();
-    else if (b->capacity) {
-        if (b->access.device) [[unlikely]]
-            return_elements(b);
-        else if (t)
-            t->pool.give(b->data, b->capacity);
-        else
-            std::free(b->data);
-    } else if (b->lent) [[unlikely]] {
-        return_elements(b);
-    }
-    b->~Block();
-    if (t)
-        t->blocks.give(b);
-    else
-        std::free(b);
-    if (base) release(base, Block::disposal);  // one level deep: a base is no view
-}
-
+void destroy_block(Counted* counted) noexcept;
 inline const Disposal Block::disposal{destroy_block, true};
 
 /// A header without elements. Its own function, so that the short path below stays short.
@@ -148,25 +111,9 @@ inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_
     return Ref<Block>::adopt(b);
 }
 
-__attribute__((noinline)) inline void take_elements(Thread& t, Block* b, std::size_t bytes)
-{
-    if (t.planned.data && t.planned.bytes == bytes && t.planned.device == 0) [[unlikely]] {
-        b->data = std::exchange(t.planned.data, nullptr);
-        return;
-    }
-    try {
-        b->data = static_cast<std::byte*>(t.pool.take(bytes, b->capacity));
-    } catch (...) {
-        b->capacity = 0;  // set, but there are no elements
-        destroy_block(b);
-        throw;
-    }
-}
-
-[[noreturn]] __attribute__((noinline)) inline void refuse_shape(const Shape& shape)
-{
-    throw MemoryError("[memory] cannot allocate the elements of shape " + to_string(shape));
-}
+/// Elements from the thread's pool, or where a plan says. Throws MemoryError, and then b is gone.
+void take_elements(Thread& t, Block* b, std::size_t bytes);
+[[noreturn]] void refuse_shape(const Shape& shape);
 
 /// A new block on the host with uninitialised elements. `count` must be the product of the shape. Throws MemoryError.
 inline Ref<Block> make_block(Thread& t, DType dtype, const Shape& shape, std::size_t count)
@@ -182,13 +129,7 @@ inline Ref<Block> make_block(Thread& t, DType dtype, const Shape& shape, std::si
     return Ref<Block>::adopt(b);
 }
 
-inline Ref<Block> make_block(DType dtype, const Shape& shape)
-{
-    std::size_t count = 1;
-    for (auto e : shape)
-        if (__builtin_mul_overflow(count, static_cast<std::size_t>(e), &count)) refuse_shape(shape);
-    return make_block(current_thread(), dtype, shape, count);
-}
+Ref<Block> make_block(DType dtype, const Shape& shape);
 
 /// A block whose elements belong to somebody else, who keeps them as long as it or a view of it lives.
 inline Ref<Block> make_borrowed(DType dtype, const Shape& shape, std::byte* data)
@@ -244,3 +185,7 @@ inline bool may_write(const Block& b) noexcept
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/block.ipp"
+#endif

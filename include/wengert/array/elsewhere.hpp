@@ -55,7 +55,7 @@ inline Ref<Block> placed(Ref<Block> b, std::uint8_t device)
     return b;
 }
 /// Brings a block that was made on the host to the device of the thread's new tensors.
-inline Ref<Block> placed(Ref<Block> b) { return placed(std::move(b), current_thread().device); }
+Ref<Block> placed(Ref<Block> b);
 
 /// b, or a copy of it on the host: for what is to be read there, in any layout.
 inline Ref<Block> on_host(const Ref<Block>& b)

@@ -11,9 +11,6 @@
 #include <string>
 #include <utility>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -139,23 +136,8 @@ private:
         Free* next;
     };
 
-    [[noreturn]] void refuse(std::size_t capacity) const
-    {
-        throw MemoryError("[memory] cannot allocate " + std::to_string(capacity) + " bytes; " +
-                          std::to_string(stats_.current_bytes) + " bytes of this thread's tensors are live" +
-                          (holders.load() ? holders.load()() : std::string()));
-    }
-
-    static void* from_system(std::size_t capacity)
-    {
-        const bool big = capacity >= 2 * huge_page;
-        const std::size_t align = big ? huge_page : alignment;
-        void* p = std::aligned_alloc(align, (capacity + align - 1) / align * align);
-#ifdef __linux__
-        if (big && p) ::madvise(p, capacity, MADV_HUGEPAGE);
-#endif
-        return p;
-    }
+    [[noreturn]] void refuse(std::size_t capacity) const;
+    static void* from_system(std::size_t capacity);
 
     Free* free_[classes] = {};
     Stats stats_;
@@ -199,16 +181,7 @@ public:
     std::int64_t free_bytes() const noexcept { return (made_ - live_) * size_; }
 
 private:
-    __attribute__((noinline)) void* take_fresh(std::size_t bytes)
-    {
-        bytes = (bytes + Pool::alignment - 1) / Pool::alignment * Pool::alignment;
-        void* p = std::aligned_alloc(Pool::alignment, bytes);
-        if (!p) throw MemoryError("[memory] cannot allocate " + std::to_string(bytes) + " bytes");
-        size_ = static_cast<std::int64_t>(bytes);
-        ++made_;
-        ++live_;
-        return p;
-    }
+    void* take_fresh(std::size_t bytes);
     struct Free {
         Free* next;
     };
@@ -218,3 +191,7 @@ private:
 };
 
 }  // namespace wengert::memory
+
+#ifndef WENGERT_COMPILED
+#include "impl/pool.ipp"
+#endif

@@ -11,6 +11,8 @@
 #include <xtensor/xeval.hpp>
 #endif
 
+#include <algorithm>
+
 #include "layout.hpp"
 
 #if XTENSOR_VERSION_MAJOR == 0 && XTENSOR_VERSION_MINOR < 25
@@ -31,8 +33,9 @@ concept XtensorExpression = std::is_base_of_v<xt::xexpression<std::decay_t<E>>, 
 /// Evaluates an xtensor expression into a new block, row major.
 template <class T, class E> Ref<Block> block_from_xtensor(const E& expression)
 {
-    Shape shape;
-    for (auto e : expression.shape()) shape.push_back(static_cast<std::int64_t>(e));
+    const auto& extents = expression.shape();
+    Shape shape = Shape::filled(extents.size());
+    std::copy(extents.begin(), extents.end(), shape.begin());
     auto out = make_block(dtype_of<T>(), shape);
     T* to = out->template as<T>();
     for (auto it = expression.template begin<xt::layout_type::row_major>(),

@@ -99,16 +99,8 @@ public:
 
     void resize(std::size_t rank)
     {
-        if (rank > inline_rank && rank > rank_) {
-            auto* grown = new std::int64_t[rank];
-            std::memcpy(grown, data(), rank_ * sizeof(std::int64_t));
-            release();
-            heap_ = grown;
-        } else if (on_heap() && rank <= inline_rank) {
-            std::int64_t* old = heap_;
-            std::memcpy(inline_, old, rank * sizeof(std::int64_t));
-            delete[] old;
-        }
+        if (rank > inline_rank || on_heap()) [[unlikely]]
+            return resize_on_heap(rank);
         rank_ = static_cast<std::uint32_t>(rank);
     }
     void push_back(std::int64_t e)
@@ -148,6 +140,8 @@ private:
         if (on_heap()) delete[] heap_;
         rank_ = 0;
     }
+    /// From or to the heap, or there.
+    void resize_on_heap(std::size_t rank);
     void assign(const std::int64_t* first, std::size_t rank)
     {
         resize(rank);

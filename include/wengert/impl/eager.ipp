@@ -1,8 +1,11 @@
 // What eager programs need and no type of theirs decides, the tape, the sweep, sections: one source of wengert::compiled.
 #pragma once
 
+#include "../array/impl/block.ipp"
+#include "../array/impl/counted.ipp"
 #include "../array/impl/elsewhere.ipp"
 #include "../array/impl/layout.ipp"
+#include "../array/impl/pool.ipp"
 #include "../base/impl/error.ipp"
 #include "../base/impl/key.ipp"
 #include "../base/impl/report.ipp"
@@ -10,6 +13,7 @@
 #include "../base/impl/site.ipp"
 #include "../kernels/impl/about.ipp"
 #include "../kernels/cpu/impl/random.ipp"
+#include "../kernels/cpu/impl/self_test.ipp"
 #include "../ops/elementwise/impl/cast.ipp"
 #include "../ops/elementwise/impl/elementwise.ipp"
 #include "../graph/control/impl/host.ipp"
@@ -32,9 +36,11 @@
 #include "../tape/impl/section.ipp"
 #include "../tape/impl/sweep_observer.ipp"
 #include "../tape/impl/tape_impl.ipp"
+#include "../tape/impl/tensor.ipp"
 #include "../tape/impl/walk_elementwise.ipp"
 #include "../tape/impl/walk.ipp"
 #include "../transforms/impl/check_grads.ipp"
+#include "../transforms/impl/level.ipp"
 #include "../transforms/impl/loop_sections.ipp"
 #include "../transforms/impl/preaccumulate.ipp"
 #include "../transforms/impl/saved_tensor_hooks.ipp"
@@ -52,6 +58,8 @@
 #include "../transforms/impl/often.ipp"
 #undef WENGERT_T
 #undef WENGERT_ONCE
+
+template bool wengert::Tensor<bool>::item(Site) const;
 
 namespace wengert::detail {
 

@@ -23,16 +23,8 @@ template <class T> Ref<Block> number_block(T v)
     *b->template as<T>() = v;
     return b;
 }
-[[noreturn]] __attribute__((cold, noinline)) inline void refuse_number(const Shape& shape)
-{
-    throw ShapeError("[assign] a number assigned to a tensor of shape " + to_string(shape) +
-                     ": write view(x) = 0.0 to set all its elements, x = Tensor<T>(0.0) to replace it");
-}
-[[noreturn]] __attribute__((cold, noinline)) inline void refuse_condition(const Shape& shape)
-{
-    throw ShapeError("[bool] a tensor of shape " + to_string(shape) +
-                     " is no condition: use all(x > 0) or any(x > 0)");
-}
+[[noreturn]] void refuse_number(const Shape& shape);
+[[noreturn]] void refuse_condition(const Shape& shape);
 
 /// New tensors go to the device of the type. Those of the host go to the device of the thread (OnDevice), as in a graph of a
 /// device.

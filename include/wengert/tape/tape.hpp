@@ -67,7 +67,7 @@ class Tape {
 public:
     static constexpr std::size_t max_levels = 64;
 
-    explicit Tape(Thread& owner) : owner_(&owner) {}
+    explicit Tape(Thread& owner);
     Tape(const Tape&) = delete;
     Tape& operator=(const Tape&) = delete;
     ~Tape();
@@ -221,13 +221,7 @@ public:
 
 private:
     /// Those of a level that has ended, on which no level below depends.
-    void release_obliged(std::size_t level) noexcept
-    {
-        const std::uint64_t start = levels_[level].start;
-        std::erase_if(obliged, [&](const Ref<Node>& n) {
-            return n->sequence >= start && (n->mask & below(level)) == 0;
-        });
-    }
+    void release_obliged(std::size_t level) noexcept;
     static void start(Thread& t);
     [[noreturn]] void refuse(const Node& n, std::string_view primitive, const Site& at) const;
     std::uint64_t nested_dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive,

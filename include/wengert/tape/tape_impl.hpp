@@ -21,30 +21,19 @@ inline constinit thread_local Graveyard graveyard __attribute__((visibility("def
 
 void destroy_node(Counted* counted) noexcept;
 
-/// At a thread's end its tape goes; nodes that handles elsewhere still hold are left without one.
-inline void end_tape(Thread& t) noexcept
-{
-    delete static_cast<Tape*>(t.tape);
-    t.tape = nullptr;
-}
+/// The tape of a thread that has none.
+void start_tape(Thread& t);
 
 }  // namespace detail
 
 inline const Disposal Node::disposal{detail::destroy_node, false};
 
-namespace detail {
-std::string holders_of_this_thread() noexcept;
-}
-
-inline void Tape::start(Thread& t)
+__attribute__((noinline)) inline void Tape::start(Thread& t)
 {
 #ifdef __OPTIMIZE__  // else nothing is reordered, and the linker would take a slow exp() for wengert::compiled's
     kernels::test_arithmetic();
 #endif
-    t.tape = new Tape(t);
-    memory::holders = detail::holders_of_this_thread;
-    memory::tape_size = [](const void* tape) noexcept { return static_cast<const Tape*>(tape)->size(); };
-    t.at_exit = detail::end_tape;
+    detail::start_tape(t);
 }
 
 /// Memory for the inputs of a node that has many.

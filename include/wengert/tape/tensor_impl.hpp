@@ -32,15 +32,7 @@ T* fill_from_list(const Elements<T>& e, const Shape& shape, std::size_t depth, T
     return to;
 }
 
-/// A conversion such as double(x) cannot know its line. So the text says which operation made x, and where.
-[[noreturn]] __attribute__((cold, noinline)) inline void refuse_item(const AnyTensor& x, const Site& at)
-{
-    std::string text = "a tensor of shape " + to_string(x.value->shape);
-    if (x.node && x.node->at.line > 0)
-        text +=
-            ", the result of " + std::string(x.node->primitive->name) + " at " + to_string(x.node->at) + ",";
-    fail<ShapeError>("item", text + " has not exactly one element", at);
-}
+[[noreturn]] void refuse_item(const AnyTensor& x, const Site& at);
 
 inline constexpr Primitive leaf_primitive{.name = "leaf", .arity = 0};
 
@@ -120,20 +112,8 @@ template <class Value, class Device> bool Tensor<Value, Device>::is_leaf() const
 }
 
 namespace detail {
-
-inline Ref<Node> make_leaf(const Block& b, std::size_t level, const Site& at)
-{
-    Tape& tape = Tape::current();
-    auto node = Ref<Node>::adopt(tape.new_node(leaf_primitive, 0, at));
-    node->dtype = b.dtype;
-    node->mask = Tape::bit(level);
-    node->shape = b.shape;
-    node->flags = Node::is_leaf;
-    node->level = static_cast<std::uint8_t>(level);
-    tape.append(node.get());
-    return node;
-}
-
+/// A variable over the elements of b, of a level.
+Ref<Node> make_leaf(const Block& b, std::size_t level, const Site& at);
 }  // namespace detail
 
 template <class Value, class Device>
@@ -181,3 +161,7 @@ void Tensor<Value, Device>::zero_grad()
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/tensor.ipp"
+#endif

@@ -21,20 +21,11 @@ namespace detail {
 /// Opens a level of the tape for its lifetime (Siskind & Pearlmutter 2005: each derivative needs a tag of its own).
 class LevelScope {
 public:
-    LevelScope(Tape& tape, bool forward)
-        : tape_(tape), level_(tape.push_level(forward)), start_(tape.level(level_).start), forward_(forward)
-    {}
+    LevelScope(Tape& tape, bool forward);
     LevelScope(const LevelScope&) = delete;
     LevelScope& operator=(const LevelScope&) = delete;
-    ~LevelScope()
-    {
-        close();
-        if (forward_) tape_.drop_tangents(level_, start_);
-    }
-    void close() noexcept
-    {
-        if (std::exchange(open_, false)) tape_.pop_level();
-    }
+    ~LevelScope();
+    void close() noexcept;
     std::size_t level() const noexcept { return level_; }
     std::uint64_t start() const noexcept { return start_; }
 
@@ -249,3 +240,7 @@ template <class D> inline constexpr bool is_truth<Tensor<bool, D>> = true;
 
 }  // namespace detail
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/level.ipp"
+#endif

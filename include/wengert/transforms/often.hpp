@@ -18,4 +18,6 @@
 #include "impl/often.ipp"
 #undef WENGERT_T
 #undef WENGERT_ONCE
+
+extern template bool wengert::Tensor<bool>::item(Site) const;  // of conditions
 #endif

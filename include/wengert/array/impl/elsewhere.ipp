@@ -7,6 +7,8 @@
 
 namespace wengert {
 
+WENGERT_INLINE Ref<Block> placed(Ref<Block> b) { return placed(std::move(b), current_thread().device); }
+
 WENGERT_INLINE Ref<Block> make_borrowed_elsewhere(std::uint8_t device, DType dtype, const Shape& shape,
                                                   std::byte* data, LentOwner owner)
 {

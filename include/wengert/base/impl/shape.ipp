@@ -6,6 +6,21 @@
 
 namespace wengert {
 
+WENGERT_INLINE void Extents::resize_on_heap(std::size_t rank)
+{
+    if (rank > inline_rank && rank > rank_) {
+        auto* grown = new std::int64_t[rank];
+        std::memcpy(grown, data(), rank_ * sizeof(std::int64_t));
+        release();
+        heap_ = grown;
+    } else if (rank <= inline_rank) {
+        std::int64_t* old = heap_;
+        std::memcpy(inline_, old, rank * sizeof(std::int64_t));
+        delete[] old;
+    }
+    rank_ = static_cast<std::uint32_t>(rank);
+}
+
 WENGERT_INLINE std::string to_string(const Extents& shape)
 {
     std::string text = "(";

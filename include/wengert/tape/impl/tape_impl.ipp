@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "../../base/separate.hpp"
+#include "../report.hpp"
 #include "../tape_impl.hpp"
 
 namespace wengert {
@@ -16,7 +17,31 @@ template void wengert_compiled_is_not_linked_or_was_built_for_another_march__giv
     xsimd::default_arch>();
 #endif
 
+WENGERT_INLINE Tape::Tape(Thread& owner) : owner_(&owner) {}
+
+WENGERT_INLINE void Tape::release_obliged(std::size_t level) noexcept
+{
+    const std::uint64_t start = levels_[level].start;
+    std::erase_if(obliged,
+                  [&](const Ref<Node>& n) { return n->sequence >= start && (n->mask & below(level)) == 0; });
+}
+
 namespace detail {
+
+/// At a thread's end its tape goes; nodes that handles elsewhere still hold are left without one.
+inline void end_tape(Thread& t) noexcept
+{
+    delete static_cast<Tape*>(t.tape);
+    t.tape = nullptr;
+}
+
+WENGERT_INLINE void start_tape(Thread& t)
+{
+    t.tape = new Tape(t);
+    memory::holders = holders_of_this_thread;
+    memory::tape_size = [](const void* tape) noexcept { return static_cast<const Tape*>(tape)->size(); };
+    t.at_exit = end_tape;
+}
 
 WENGERT_INLINE void clear_saved(Node& n) noexcept
 {

@@ -19,6 +19,10 @@ WENGERT_ONCE template Tensor<WENGERT_T> sum(const Tensor<WENGERT_T>&, const Axes
 WENGERT_ONCE template Tensor<WENGERT_T> sum_to(const Tensor<WENGERT_T>&, const Shape&);
 WENGERT_ONCE template Tensor<WENGERT_T> transpose(const Tensor<WENGERT_T>&, const Axes&, Site);
 WENGERT_ONCE template Tensor<WENGERT_T> transpose(const Tensor<WENGERT_T>&, Site);
+WENGERT_ONCE template Tensor<WENGERT_T> view(const Tensor<WENGERT_T>&, Slice, Slice, Slice, Slice, Slice,
+                                             Slice, Site);
+WENGERT_ONCE template View<WENGERT_T> view(Tensor<WENGERT_T>&, Slice, Slice, Slice, Slice, Slice, Slice,
+                                           Site);
 
 namespace ops {
 WENGERT_ONCE template Tensor<WENGERT_T> element(const Tensor<WENGERT_T>&, std::span<const std::int64_t>,
@@ -42,6 +46,7 @@ WENGERT_ONCE template Ref<Block> number_block(WENGERT_T);
 WENGERT_ONCE template AnyTensor ones_of(const Tensor<WENGERT_T>&);
 WENGERT_ONCE template void report_lost(const Tape&, std::size_t, std::string_view, const Site&,
                                        const Tensor<WENGERT_T>&);
+WENGERT_ONCE template void sweep_from(Walk&, const Tensor<WENGERT_T>&);
 }  // namespace detail
 }  // namespace wengert
 #endif
