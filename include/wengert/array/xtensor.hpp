@@ -48,9 +48,9 @@ template <class T, class E> Ref<Block> block_from_xtensor(const E& expression)
 /// A read-only xtensor adaptor over a block's elements, no copy; valid as long as the tensor lives unchanged.
 template <class T> auto xtensor_adaptor(const Block& b)
 {
-    std::vector<std::size_t> shape(b.shape.begin(), b.shape.end());
+    xt::dynamic_shape<std::size_t> shape(b.shape.begin(), b.shape.end());
     const Strides s = b.strides();
-    std::vector<std::ptrdiff_t> strides(s.begin(), s.end());
+    xt::dynamic_shape<std::ptrdiff_t> strides(s.begin(), s.end());
     for (std::size_t i = 0; i < shape.size(); ++i)
         if (shape[i] == 1) strides[i] = 0;  // xtensor's convention
     return xt::adapt(host_elements<T>(b), b.count, xt::no_ownership(), shape, strides);
@@ -60,7 +60,7 @@ template <class T> auto xtensor_adaptor(const Block& b)
 template <class T> auto xtensor_writable(const Block& b, T* elements)
 {
     return xt::adapt(elements, b.count, xt::no_ownership(),
-                     std::vector<std::size_t>(b.shape.begin(), b.shape.end()));
+                     xt::dynamic_shape<std::size_t>(b.shape.begin(), b.shape.end()));
 }
 
 }  // namespace wengert

@@ -82,6 +82,38 @@ TEST_CASE("A solve is one operation with the adjoint solve, by every factorizati
     CHECK(R(wg::solve(in.a, in.b)(0)).value() == Approx(R(in.a.lu().solve(in.b)(0)).value()));
 }
 
+/// A⁻¹ B and B A⁻¹ of a triangle of A, the latter from both orders of memory.
+template <unsigned mode, class A> std::vector<A> solutions_of_triangle(const A& a, const A& b)
+{
+    using ByRows = Eigen::Matrix<typename A::Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    const auto t = a.template triangularView<mode>();
+    const ByRows rows = b;
+    return {
+        t.solve(b), t.template solve<Eigen::OnTheRight>(A(b.transpose())), A(t.solve(rows)),
+        a.transpose().template triangularView<mode>().solve(b),
+        a.transpose().template triangularView<mode>().template solve<Eigen::OnTheRight>(A(b.transpose()))};
+}
+
+TEMPLATE_TEST_CASE_SIG("A triangular solve of many right-hand sides, of each side and order", "",
+                       ((unsigned mode), mode), Eigen::Lower, Eigen::Upper, Eigen::UnitLower,
+                       Eigen::UnitUpper)
+{
+    const M a = matrix(5, 0.2), b = matrix(5, 0.7).leftCols(3);
+    const Plain pa = wg::detail::values_of(a), pb = wg::detail::values_of(b);
+    const auto x = solutions_of_triangle<mode>(a, b);
+    const auto p = solutions_of_triangle<mode>(pa, pb);
+    for (std::size_t k = 0; k < x.size(); ++k)
+        CHECK((Plain(wg::detail::values_of(x[k])) - p[k]).norm() < 1e-13 * p[k].norm());
+    check("triangles", OfSystem([](const System& s) {
+              M b(4, 2);
+              b << s.b, s.b.cwiseProduct(s.b);
+              R y = 0;
+              for (const M& x : solutions_of_triangle<mode>(s.a, b)) y += R(x.squaredNorm());
+              return y;
+          }),
+          in);
+}
+
 TEST_CASE("A sparse solve, by the nonzeros")
 {
     const auto chain = [](const V& d) {

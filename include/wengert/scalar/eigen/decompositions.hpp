@@ -244,19 +244,7 @@ public:
     template <bool transposed, class B> Dense<Scalar> solved_at_once(const B& b, const Site& at = {}) const
     {
         if (in_kernel()) return as_eigen_solves<transposed>(b);
-        std::vector<Scalar> in;
-        const MatrixPart<T> a(rows(), cols(), *matrix_, in), right(b.rows(), b.cols(), b, in);
-        Dense<Scalar> out(transposed ? rows() : cols(), b.cols());
-        const auto value = [&](std::span<const T>, std::span<T> y) {
-            auto Y = matrix_of(y, out.rows(), out.cols());
-            if constexpr (transposed)
-                Y = Dense<T>(plain_->transpose().solve(right.value()));
-            else
-                Y = Dense<T>(plain_->solve(right.value()));
-        };
-        recorded_matrix<T>(in, std::span(out.data(), static_cast<std::size_t>(out.size())), value,
-                           SolutionRules<Derived>{this->derived(), a, right, transposed}, at);
-        return out;
+        return recorded_solution(Dense<Scalar>(b), transposed, at);
     }
 
 protected:
@@ -274,6 +262,23 @@ protected:
     }
 
 private:
+    Dense<Scalar> recorded_solution(const Dense<Scalar>& b, bool transposed, const Site& at) const
+    {
+        std::vector<Scalar> in;
+        const MatrixPart<T> a(rows(), cols(), *matrix_, in), right(b.rows(), b.cols(), b, in);
+        Dense<Scalar> out(transposed ? rows() : cols(), b.cols());
+        const auto value = [&](std::span<const T>, std::span<T> y) {
+            auto Y = matrix_of(y, out.rows(), out.cols());
+            if (transposed)
+                Y = Dense<T>(plain_->transpose().solve(right.value()));
+            else
+                Y = Dense<T>(plain_->solve(right.value()));
+        };
+        recorded_matrix<T>(in, std::span(out.data(), static_cast<std::size_t>(out.size())), value,
+                           SolutionRules<Derived>{this->derived(), a, right, transposed}, at);
+        return out;
+    }
+
     /// Few numbers are recorded one by one, for less.
     static constexpr Index few = 36;
     template <bool transposed, class B> Dense<Scalar> as_eigen_solves(const B& b) const

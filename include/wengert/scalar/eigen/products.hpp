@@ -119,6 +119,17 @@ void add_product(Eigen::Index m, Eigen::Index k, Eigen::Index n, const Lhs& lhs,
         }
 }
 
+/// Elements of a matrix in memory, of either order.
+template <class N> struct Strided {
+    N* first;
+    Eigen::Index down, along;
+    N& operator()(Eigen::Index i, Eigen::Index j) const { return first[i * down + j * along]; }
+};
+template <class N> Strided<N> strided(N* first, int order, Eigen::Index leading)
+{
+    return {first, order == Eigen::RowMajor ? leading : 1, order == Eigen::RowMajor ? 1 : leading};
+}
+
 /// Eigen's kernel of the product of two matrices, for scalars of which one at least is a Real.
 template <class T, class L, int left_order, class R, int right_order> struct RecordedGemm {
     using Traits = Eigen::internal::gebp_traits<L, R>;
@@ -127,13 +138,8 @@ template <class T, class L, int left_order, class R, int right_order> struct Rec
                     Index right_stride, Real<T>* to, Index step, Index stride, Real<T> alpha, Blocking&,
                     Eigen::internal::GemmParallelInfo<Index>* = nullptr)
     {
-        const auto at = [](const auto* p, int order, Index leading, Index i, Index j) {
-            return order == Eigen::RowMajor ? p[i * leading + j] : p[j * leading + i];
-        };
-        add_product<T>(
-            rows, depth, cols, [&](Index i, Index j) { return at(lhs, left_order, left_stride, i, j); },
-            [&](Index i, Index j) { return at(rhs, right_order, right_stride, i, j); }, alpha,
-            [&](Index i, Index j) -> Real<T>& { return to[i * step + j * stride]; });
+        add_product<T>(rows, depth, cols, strided(lhs, left_order, left_stride),
+                       strided(rhs, right_order, right_stride), alpha, Strided<Real<T>>{to, step, stride});
     }
 };
 /// And that of a matrix and a vector.
@@ -148,9 +154,43 @@ template <class T> struct RecordedGemv {
     }
 };
 
+/// X of A X = B in the place of B, for triangular A: an unknown, then its part in the equations that are left (Golub & Van Loan 2013,
+/// algorithm 3.1.3). Operations on reals take far longer than to fetch them, so Eigen's blocks would save nothing.
+template <class A, class X>
+void solve_triangle(Eigen::Index n, Eigen::Index columns, bool lower, bool unit, const A& a, const X& x)
+{
+    for (Eigen::Index j = 0; j < columns; ++j)
+        for (Eigen::Index done = 0; done < n; ++done) {
+            const Eigen::Index i = lower ? done : n - 1 - done, first = lower ? i + 1 : 0,
+                               end = lower ? n : i;
+            if (!unit) x(i, j) /= a(i, i);
+            for (Eigen::Index r = first; r < end; ++r) x(r, j) -= a(r, i) * x(i, j);
+        }
+}
+
+/// Eigen's kernel of solutions of many right-hand sides; `flipped` is Xᵀ of Aᵀ Xᵀ = Bᵀ.
+template <class T, bool flipped, int mode, int order> struct RecordedTriangle {
+    template <class Index, class Blocking>
+    static void run(Index n, Index columns, const Real<T>* a, Index leading, Real<T>* x, Index step,
+                    Index stride, Blocking&)
+    {
+        constexpr int by = flipped == (order == Eigen::RowMajor) ? Eigen::ColMajor : Eigen::RowMajor;
+        constexpr bool lower = ((mode & Eigen::Lower) != 0) != flipped;
+        solve_triangle(n, columns, lower, (mode & Eigen::UnitDiag) != 0, strided(a, by, leading),
+                       Strided<Real<T>>{x, flipped ? stride : step, flipped ? step : stride});
+    }
+};
+
 }  // namespace wengert::detail
 
 namespace Eigen::internal {
+
+template <class T, class I, int mode, bool C, int order, int step>
+struct triangular_solve_matrix<wengert::Real<T>, I, OnTheLeft, mode, C, order, ColMajor, step>
+    : wengert::detail::RecordedTriangle<T, false, mode, order> {};
+template <class T, class I, int mode, bool C, int order, int step>
+struct triangular_solve_matrix<wengert::Real<T>, I, OnTheRight, mode, C, order, ColMajor, step>
+    : wengert::detail::RecordedTriangle<T, true, mode, order> {};
 
 template <class I, class T, int LO, bool LC, int RO, bool RC, int step>
 struct general_matrix_matrix_product<I, wengert::Real<T>, LO, LC, wengert::Real<T>, RO, RC, ColMajor, step>

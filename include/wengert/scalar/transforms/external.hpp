@@ -13,97 +13,110 @@ namespace detail {
 
 /// A call without a tangent.
 struct NoTangent {};
-struct NoData {};
 
-template <class Forward, class Reverse, class Tangent> struct ExternalRules {
-    Forward forward;
-    Reverse reverse;
-    Tangent tangent;
+/// What a rule of a call has: its inputs, its outputs, a cotangent of these or a tangent of those; and where the result is added.
+template <class N> struct ExternalSpans {
+    std::span<const N> x, y, g;
+    std::span<N> out;
 };
 
-/// What forward returns is kept for the rules, and comes to them as their first argument.
-template <class T, class Forward>
-using external_data = std::invoke_result_t<const Forward&, std::span<const T>, std::span<T>>;
-
-template <class T, class Data, class Rule, class... Spans>
-void call_external(const Rule& rule, const Data* data, const Spans&... spans)
-{
-    if constexpr (std::is_same_v<Data, NoData>)
-        rule(spans...);
-    else
-        rule(*data, spans...);
-}
+/// The functions of a call, whatever their types are.
+template <class T> class ExternalRules {
+public:
+    enum class Rule : bool { reverse, tangent };
+    virtual ~ExternalRules() = default;
+    /// Writes y. What is returned is kept for the rules, to which it comes as `data`.
+    virtual std::shared_ptr<const void> forward(std::span<const T> x, std::span<T> y) const = 0;
+    virtual void run(Rule, const void* data, const ExternalSpans<T>&) const = 0;
+    /// On reals, for a derivative of the derivative. False for a rule that takes numbers alone.
+    virtual bool run(Rule, const void* data, const ExternalSpans<Real<T>>&) const = 0;
+    virtual bool has_tangent() const = 0;
+};
 
 /// x and y stand for all inputs and all outputs.
-template <class T, class Forward, class Reverse, class Tangent> struct External {
+template <class T> struct External {
     static constexpr std::string_view name = "external";
     static constexpr unsigned saves = 0b011;
-    using Returned = external_data<T, Forward>;
-    using Data = std::conditional_t<std::is_void_v<Returned>, NoData, std::remove_cvref_t<Returned>>;
+    using Rule = typename ExternalRules<T>::Rule;
 
-    std::shared_ptr<const ExternalRules<Forward, Reverse, Tangent>> rules;
-    std::shared_ptr<const std::size_t> outputs;  ///< their number
-    mutable std::shared_ptr<const Data> data;    ///< of this call
+    std::shared_ptr<const ExternalRules<T>> rules;
+    std::size_t outputs;                       ///< their number
+    mutable std::shared_ptr<const void> data;  ///< of this call
 
     template <class Visit> void each(const Visit& visit) { visit(rules); }
-    template <class> Ref<Block> value(const Ref<Block>& of, const Site&) const
-    {
-        const Ref<Block> x = contiguous(of);
-        auto y = zeros_block(dtype_of<T>(), Shape{*outputs});
-        const std::span<const T> in(x->template as<T>(), x->count);
-        const std::span<T> out(y->template as<T>(), y->count);
-        if constexpr (std::is_void_v<Returned>)
-            rules->forward(in, out);
-        else
-            data = std::make_shared<const Data>(rules->forward(in, out));
-        return y;
-    }
+    template <class> Ref<Block> value(const Ref<Block>& of, const Site&) const;
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) const
     {
-        return by_rule(rules->reverse, "reverse rule", x.size(), x, y, g);
+        return by_rule(Rule::reverse, x.size(), x, y, g);
     }
-    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const
+    Tensor<T> push(const Tensor<T>& dot, const Tensor<T>& x, const Tensor<T>& y) const;
+
+private:
+    Tensor<T> by_rule(Rule rule, std::size_t n, const Tensor<T>& x, const Tensor<T>& y,
+                      const Tensor<T>& g) const;
+};
+
+/// The description of External<T>.
+template <class T> const Primitive& external_description();
+template <class T>
+void call_external(const Primitive& p, std::shared_ptr<const ExternalRules<T>> rules,
+                   std::span<const Real<T>> in, std::span<Real<T>> out, const Site& at);
+
+/// The functions of a call as the user wrote them.
+template <class T, class Forward, class Reverse, class Tangent>
+class ExternalFunctions final : public ExternalRules<T> {
+public:
+    using Rule = typename ExternalRules<T>::Rule;
+    using Returned = std::invoke_result_t<const Forward&, std::span<const T>, std::span<T>>;
+
+    ExternalFunctions(Forward forward, Reverse reverse, Tangent tangent)
+        : forward_(std::move(forward)), reverse_(std::move(reverse)), tangent_(std::move(tangent))
+    {}
+    std::shared_ptr<const void> forward(std::span<const T> x, std::span<T> y) const override
     {
-        if constexpr (std::is_same_v<Tangent, NoTangent>)
-            fail<NoForwardMode>(name, "it was given no tangent rule, so it has no forward mode", line());
-        else
-            return by_rule(rules->tangent, "tangent rule", *outputs, x, y, dot);
+        if constexpr (std::is_void_v<Returned>) {
+            forward_(x, y);
+            return nullptr;
+        } else {
+            return std::make_shared<const std::remove_cvref_t<Returned>>(forward_(x, y));
+        }
+    }
+    void run(Rule rule, const void* data, const ExternalSpans<T>& s) const override { by(rule, data, s); }
+    bool run(Rule rule, const void* data, const ExternalSpans<Real<T>>& s) const override
+    {
+        return by(rule, data, s);
+    }
+    bool has_tangent() const override { return !std::is_same_v<Tangent, NoTangent>; }
+    /// One for each type: calls of different functions are different operations.
+    static const Primitive& primitive()
+    {
+        static const Primitive own = external_description<T>();
+        return own;
     }
 
 private:
-    static Site line() { return Tape::current().site_override; }
-    /// On numbers; where a derivative of the derivative is asked for on reals, for which the rule must be a template.
-    template <class Rule>
-    Tensor<T> by_rule(const Rule& rule, const char* what, std::size_t n, const Tensor<T>& x,
-                      const Tensor<T>& y, const Tensor<T>& g) const
+    template <class N> bool by(Rule rule, const void* data, const ExternalSpans<N>& s) const
     {
-        const AnyTensor* const in[] = {&x.any(), &y.any(), &g.any()};
-        if (Tape::current().dependence(in, 3, name, line()) == 0) {
-            const Ref<Block> bx = readable(x.any().value), by = readable(y.any().value),
-                             bg = readable(g.any().value);
-            auto out = zeros_block(dtype_of<T>(), Shape{n});
-            call_external<T, Data>(rule, data.get(), span_of(*bx), span_of(*by), span_of(*bg),
-                                   std::span<T>(out->template as<T>(), n));
-            return Tensor<T>(AnyTensor{placed(std::move(out), g.any().value->device()), {}});
-        }
-        using In = std::span<const Real<T>>;
-        using Out = std::span<Real<T>>;
-        constexpr bool on_reals = std::is_invocable_v<const Rule&, In, In, In, Out> ||
-                                  std::is_invocable_v<const Rule&, const Data&, In, In, In, Out>;
-        if constexpr (on_reals) {
-            const auto rx = elements(x), ry = elements(y), rg = elements(g);
-            std::vector<Real<T>> out(n);
-            call_external<T, Data>(rule, data.get(), In(rx), In(ry), In(rg), Out(out));
-            return stack(out);
-        } else {
-            fail<TapeError>(name,
-                            "a derivative of its " + std::string(what) +
-                                " is asked for, which takes numbers alone: make it a template over the "
-                                "number, std::span<const Number>, in terms of operations on Reals",
-                            line());
-        }
+        return rule == Rule::reverse ? call(reverse_, data, s) : call(tangent_, data, s);
     }
-    static std::span<const T> span_of(const Block& b) { return {b.template as<T>(), b.count}; }
+    template <class F, class N> static bool call(const F& f, const void* data, const ExternalSpans<N>& s)
+    {
+        using In = std::span<const N>;
+        using Out = std::span<N>;
+        if constexpr (std::is_void_v<Returned>) {
+            if constexpr (std::is_invocable_v<const F&, In, In, In, Out>)
+                return f(s.x, s.y, s.g, s.out), true;
+        } else {
+            using Data = std::remove_cvref_t<Returned>;
+            if constexpr (std::is_invocable_v<const F&, const Data&, In, In, In, Out>)
+                return f(*static_cast<const Data*>(data), s.x, s.y, s.g, s.out), true;
+        }
+        return false;
+    }
+
+    Forward forward_;
+    Reverse reverse_;
+    Tangent tangent_;
 };
 
 }  // namespace detail
@@ -120,25 +133,21 @@ template <class Inputs, class Outputs, class Forward, class Reverse, class Tange
 void external(const Inputs& inputs, Outputs&& outputs, Forward forward, Reverse reverse, Tangent tangent = {},
               Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if (detail::in_kernel())
-        fail<TapeError>("external",
-                        "a kernel's cells and frozen functions of Reals know operations on numbers alone: "
-                        "call it outside of them",
-                        at);
     const std::span in(inputs);
     const std::span out(outputs);
     using Number = std::remove_cv_t<typename decltype(in)::element_type>;
     static_assert(detail::is_real<Number> && std::is_same_v<typename decltype(out)::element_type, Number>,
                   "wengert: external takes ranges of Reals of one precision");
     using T = typename Number::plain_type;
-    using Rules = detail::ExternalRules<Forward, Reverse, Tangent>;
-    using Op = detail::External<T, Forward, Reverse, Tangent>;
-    const Op op{std::make_shared<const Rules>(std::move(forward), std::move(reverse), std::move(tangent)),
-                std::make_shared<const std::size_t>(out.size()),
-                {}};
-    const Tensor<T> x = stack(std::span<const Number>(in), at);
-    const auto y = elements(apply<Op, T>(op, at, x), at);
-    std::copy(y.begin(), y.end(), out.begin());
+    using Functions = detail::ExternalFunctions<T, Forward, Reverse, Tangent>;
+    detail::call_external<T>(
+        Functions::primitive(),
+        std::make_shared<const Functions>(std::move(forward), std::move(reverse), std::move(tangent)), in,
+        out, at);
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/external.ipp"
+#endif
