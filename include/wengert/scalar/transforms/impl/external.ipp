@@ -1,6 +1,7 @@
 // The bodies of external.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
+#include "../../../ops/describe/structural.hpp"
 #include "../external.hpp"
 
 namespace wengert::detail {
