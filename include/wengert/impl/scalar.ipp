@@ -28,15 +28,15 @@ namespace wengert::detail {
 template class Elements<float>;
 template class Gathering<float>;
 template const Primitive& external_description<float>();
-template void call_external(const Primitive&, std::shared_ptr<const ExternalRules<float>>, std::span<const Real<float>>,
-                            std::span<Real<float>>, const Site&);
+template void call_external(const Primitive&, std::shared_ptr<const ExternalRules<float>>,
+                            std::span<const Real<float>>, std::span<Real<float>>, const Site&);
 template std::vector<Real<float>> elements_of(const AnyTensor&, const Site&);
 template AnyTensor gathered(const Real<float>*, std::size_t, const Shape&, const Site&, std::string_view);
 template class Elements<double>;
 template class Gathering<double>;
 template const Primitive& external_description<double>();
-template void call_external(const Primitive&, std::shared_ptr<const ExternalRules<double>>, std::span<const Real<double>>,
-                            std::span<Real<double>>, const Site&);
+template void call_external(const Primitive&, std::shared_ptr<const ExternalRules<double>>,
+                            std::span<const Real<double>>, std::span<Real<double>>, const Site&);
 template std::vector<Real<double>> elements_of(const AnyTensor&, const Site&);
 template AnyTensor gathered(const Real<double>*, std::size_t, const Shape&, const Site&, std::string_view);
 template std::shared_ptr<ArrayCalls<float>> array_calls(const KernelOptions&);

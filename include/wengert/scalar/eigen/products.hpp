@@ -155,17 +155,20 @@ template <class T> struct RecordedGemv {
 };
 
 /// X of A X = B in the place of B, for triangular A: an unknown, then its part in the equations that are left (Golub & Van Loan 2013,
-/// algorithm 3.1.3). Operations on reals take far longer than to fetch them, so Eigen's blocks would save nothing.
-template <class A, class X>
-void solve_triangle(Eigen::Index n, Eigen::Index columns, bool lower, bool unit, const A& a, const X& x)
+/// algorithm 3.1.3). One division for each row, as in Eigen's own. Operations on reals take far longer than to fetch them, so Eigen's
+/// blocks would save nothing.
+template <class T>
+void solve_triangle(Eigen::Index n, Eigen::Index columns, bool lower, bool unit, const Strided<const T>& a,
+                    const Strided<T>& x)
 {
-    for (Eigen::Index j = 0; j < columns; ++j)
-        for (Eigen::Index done = 0; done < n; ++done) {
-            const Eigen::Index i = lower ? done : n - 1 - done, first = lower ? i + 1 : 0,
-                               end = lower ? n : i;
-            if (!unit) x(i, j) /= a(i, i);
+    for (Eigen::Index done = 0; done < n; ++done) {
+        const Eigen::Index i = lower ? done : n - 1 - done, first = lower ? i + 1 : 0, end = lower ? n : i;
+        const T inverse = unit ? T(1) : T(1) / a(i, i);
+        for (Eigen::Index j = 0; j < columns; ++j) {
+            if (!unit) x(i, j) *= inverse;
             for (Eigen::Index r = first; r < end; ++r) x(r, j) -= a(r, i) * x(i, j);
         }
+    }
 }
 
 /// Eigen's kernel of solutions of many right-hand sides; `flipped` is Xᵀ of Aᵀ Xᵀ = Bᵀ.
