@@ -13,6 +13,8 @@ namespace detail {
 
 /// A call without a tangent.
 struct NoTangent {};
+/// What a forward function returns that returns nothing.
+struct NoData {};
 
 /// What a rule of a call has: its inputs, its outputs, a cotangent of these or a tangent of those; and where the result is added.
 template <class N> struct ExternalSpans {
@@ -102,16 +104,20 @@ private:
     template <class F, class N> static bool call(const F& f, const void* data, const ExternalSpans<N>& s)
     {
         using In = std::span<const N>;
-        using Out = std::span<N>;
-        if constexpr (std::is_void_v<Returned>) {
-            if constexpr (std::is_invocable_v<const F&, In, In, In, Out>)
-                return f(s.x, s.y, s.g, s.out), true;
-        } else {
-            using Data = std::remove_cvref_t<Returned>;
-            if constexpr (std::is_invocable_v<const F&, const Data&, In, In, In, Out>)
-                return f(*static_cast<const Data*>(data), s.x, s.y, s.g, s.out), true;
-        }
-        return false;
+        using Data = std::conditional_t<std::is_void_v<Returned>, NoData, std::remove_cvref_t<Returned>>;
+        constexpr bool keeps = !std::is_void_v<Returned>;
+        constexpr bool plain = !keeps && std::is_invocable_v<const F&, In, In, In, std::span<N>>;
+        constexpr bool with_data =
+            keeps && std::is_invocable_v<const F&, const Data&, In, In, In, std::span<N>>;
+        static_assert(
+            plain || with_data || !std::is_same_v<N, T> || std::is_same_v<F, NoTangent>,
+            "wengert: a rule of external takes spans of x, y, a cotangent or tangent, and of what it adds "
+            "to; before them what forward returns, if it returns something");
+        if constexpr (plain)
+            f(s.x, s.y, s.g, s.out);
+        else if constexpr (with_data)
+            f(*static_cast<const Data*>(data), s.x, s.y, s.g, s.out);
+        return plain || with_data;
     }
 
     Forward forward_;
