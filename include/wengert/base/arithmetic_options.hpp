@@ -15,4 +15,10 @@ constexpr bool loose_arithmetic = true;
 constexpr bool loose_arithmetic = false;
 #endif
 
+#ifdef __OPTIMIZE__
+constexpr bool is_optimized = true;
+#else
+constexpr bool is_optimized = false;
+#endif
+
 }  // namespace wengert::detail

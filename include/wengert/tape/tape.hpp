@@ -11,6 +11,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "../base/arithmetic_options.hpp"
 #include "../kernels/cpu/elementwise.hpp"
 #include "hooks.hpp"
 #include "node.hpp"
@@ -77,7 +78,7 @@ public:
     {
         Thread& t = current_thread();
         if (t.tape == nullptr) [[unlikely]]
-            start(t);
+            start<detail::is_optimized>(t);
         return *static_cast<Tape*>(t.tape);
     }
 
@@ -222,7 +223,7 @@ public:
 private:
     /// Those of a level that has ended, on which no level below depends.
     void release_obliged(std::size_t level) noexcept;
-    static void start(Thread& t);
+    template <bool optimized> static void start(Thread& t);
     [[noreturn]] void refuse(const Node& n, std::string_view primitive, const Site& at) const;
     std::uint64_t nested_dependence(const AnyTensor* const* in, std::size_t n, std::string_view primitive,
                                     const Site& at);

@@ -23,16 +23,16 @@ void destroy_node(Counted* counted) noexcept;
 
 /// The tape of a thread that has none.
 void start_tape(Thread& t);
+std::string holders_of_this_thread() noexcept;
 
 }  // namespace detail
 
 inline const Disposal Node::disposal{detail::destroy_node, false};
 
-__attribute__((noinline)) inline void Tape::start(Thread& t)
+/// Without optimization nothing is reordered, and the linker would take a slow exp() for wengert::compiled's.
+template <bool optimized> __attribute__((noinline)) void Tape::start(Thread& t)
 {
-#ifdef __OPTIMIZE__  // else nothing is reordered, and the linker would take a slow exp() for wengert::compiled's
-    kernels::test_arithmetic();
-#endif
+    if constexpr (optimized) kernels::test_arithmetic();
     detail::start_tape(t);
 }
 

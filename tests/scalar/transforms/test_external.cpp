@@ -126,6 +126,26 @@ TEST_CASE("A solver from elsewhere, several calls in one program, to second orde
     for (std::size_t i = 0; i < 2; ++i) CHECK(h[i].value() == Approx(h0[i].value()));
 }
 
+TEST_CASE("A rule may take its spans by reference, and of any type, to second order")
+{
+    const auto f = [](const Reals& x) {
+        Reals y(1);
+        wg::external(
+            x, y, [](const auto& v, auto& w) { w[0] = v[0] * v[1]; },
+            [](const auto& v, const auto&, const auto& g, auto& to) {
+                to[0] += v[1] * g[0];
+                to[1] += v[0] * g[0];
+            },
+            [](const auto& v, const auto&, const auto& dot, auto& to) {
+                to[0] += v[1] * dot[0] + v[0] * dot[1];
+            });
+        return y[0] * y[0];
+    };
+    const auto report = wg::check_grads(f, Reals{0.7, -1.3}, {.order = 2});
+    INFO(report.message);
+    CHECK(report.ok);
+}
+
 TEST_CASE("External calls inside checkpoints, nested gradients, threads, and without a derivative")
 {
     const auto s = std::make_shared<Stranger>();

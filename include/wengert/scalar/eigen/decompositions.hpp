@@ -244,7 +244,8 @@ public:
     template <bool transposed, class B> Dense<Scalar> solved_at_once(const B& b, const Site& at = {}) const
     {
         if (in_kernel()) return as_eigen_solves<transposed>(b);
-        return recorded_solution(Dense<Scalar>(b), transposed, at);
+        const Dense<Scalar>& right = b;  // a copy of what is no such matrix
+        return recorded_solution(right, transposed, at);
     }
 
 protected:

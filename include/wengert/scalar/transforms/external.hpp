@@ -69,12 +69,12 @@ template <class T, class Forward, class Reverse, class Tangent>
 class ExternalFunctions final : public ExternalRules<T> {
 public:
     using Rule = typename ExternalRules<T>::Rule;
-    using Returned = std::invoke_result_t<const Forward&, std::span<const T>, std::span<T>>;
+    using Returned = std::invoke_result_t<const Forward&, const std::span<const T>&, const std::span<T>&>;
 
     ExternalFunctions(Forward forward, Reverse reverse, Tangent tangent)
         : forward_(std::move(forward)), reverse_(std::move(reverse)), tangent_(std::move(tangent))
     {}
-    std::shared_ptr<const void> forward(std::span<const T> x, std::span<T> y) const override
+    std::shared_ptr<const void> forward(const std::span<const T> x, const std::span<T> y) const override
     {
         if constexpr (std::is_void_v<Returned>) {
             forward_(x, y);
@@ -103,12 +103,12 @@ private:
     }
     template <class F, class N> static bool call(const F& f, const void* data, const ExternalSpans<N>& s)
     {
-        using In = std::span<const N>;
+        using In = const std::span<const N>&;
+        using Out = const std::span<N>&;
         using Data = std::conditional_t<std::is_void_v<Returned>, NoData, std::remove_cvref_t<Returned>>;
         constexpr bool keeps = !std::is_void_v<Returned>;
-        constexpr bool plain = !keeps && std::is_invocable_v<const F&, In, In, In, std::span<N>>;
-        constexpr bool with_data =
-            keeps && std::is_invocable_v<const F&, const Data&, In, In, In, std::span<N>>;
+        constexpr bool plain = !keeps && std::is_invocable_v<const F&, In, In, In, Out>;
+        constexpr bool with_data = keeps && std::is_invocable_v<const F&, const Data&, In, In, In, Out>;
         static_assert(
             plain || with_data || !std::is_same_v<N, T> || std::is_same_v<F, NoTangent>,
             "wengert: a rule of external takes spans of x, y, a cotangent or tangent, and of what it adds "

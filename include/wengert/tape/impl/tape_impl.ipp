@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "../../base/separate.hpp"
-#include "../report.hpp"
 #include "../tape_impl.hpp"
 
 namespace wengert {
