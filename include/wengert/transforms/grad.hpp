@@ -60,15 +60,6 @@ template <class T, class D> AnyTensor ones_of(const Tensor<T, D>& x)
     return {full_beside<T>(*x.any().value, x.shape(), T(1)), {}};
 }
 
-/// The sweep from a scalar, and what it is obliged to pass.
-template <class T, class D> void sweep_from(Walk& walk, const Tensor<T, D>& y)
-{
-    if (walk.reaches(y.any().node.get()))
-        walk.run(y.any().node, ones_of(y));
-    else if (walk.is_obliged())
-        walk.run(nullptr, 0);
-}
-
 /// Runs f on lifted arguments and sweeps back: (value, tuple of gradients). Functions of numbers run as functions of tensors.
 template <std::size_t... I, class F, class... X>
 auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
@@ -90,12 +81,14 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
         auto y = Argument<decltype(apply_at(f, at, arguments))>(apply_at(f, at, arguments));
         check_scalar(y, transform, at);
         report_lost(tape, level, transform, at, y);
-        auto gradients = [&] {
-            Walk walk(tape, level, false);
-            sweep_from(walk, y);
-            return std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>(
-                cotangents_of(std::get<I>(variables))...);
-        }();
+        std::optional<Walk> walk(std::in_place, tape, level, false);
+        if (walk->reaches(y.any().node.get()))
+            walk->run(y.any().node, ones_of(y));
+        else if (walk->is_obliged())
+            walk->run(nullptr, 0);
+        std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients(
+            cotangents_of(std::get<I>(variables))...);
+        walk.reset();
         scope.close();
         return std::pair(lower(y, level, at), std::move(gradients));
     }

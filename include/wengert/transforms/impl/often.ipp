@@ -46,7 +46,6 @@ WENGERT_ONCE template Ref<Block> number_block(WENGERT_T);
 WENGERT_ONCE template AnyTensor ones_of(const Tensor<WENGERT_T>&);
 WENGERT_ONCE template void report_lost(const Tape&, std::size_t, std::string_view, const Site&,
                                        const Tensor<WENGERT_T>&);
-WENGERT_ONCE template void sweep_from(Walk&, const Tensor<WENGERT_T>&);
 }  // namespace detail
 }  // namespace wengert
 #endif
