@@ -77,7 +77,7 @@ void make() noexcept;
 /// thread sets this, and waits until all others have seen it.
 inline std::atomic<bool> several_threads __attribute__((visibility("default"))) = false;
 
-/// Takes over a state for the calling thread, or makes one. In impl/counted.ipp, like what counts across threads.
+/// Gives the calling thread the state of a thread that has ended, or a new one.
 Thread& start_thread();
 
 inline Thread& current_thread()
@@ -125,7 +125,7 @@ inline void trim()
 
 /// Destroys what other threads have handed back to t and nobody holds any more.
 void drain_returned(Thread& t) noexcept;
-/// Another thread than the owner releases a reference, or the owner one that is not its own.
+/// Releases a reference that is in the shared count.
 void release_shared(Counted* x, const Disposal& disposal) noexcept;
 /// The owner has released its last reference; other threads may still hold some.
 void release_last_local(Counted* x, const Disposal& disposal) noexcept;

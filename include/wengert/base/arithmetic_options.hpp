@@ -15,6 +15,7 @@ constexpr bool loose_arithmetic = true;
 constexpr bool loose_arithmetic = false;
 #endif
 
+/// Is this source compiled with optimization?
 #ifdef __OPTIMIZE__
 constexpr bool is_optimized = true;
 #else

@@ -140,7 +140,7 @@ private:
         if (on_heap()) delete[] heap_;
         rank_ = 0;
     }
-    /// From or to the heap, or there.
+    /// resize() where the old or the new rank is on the heap.
     void resize_on_heap(std::size_t rank);
     void assign(const std::int64_t* first, std::size_t rank)
     {

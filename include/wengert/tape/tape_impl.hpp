@@ -21,7 +21,7 @@ inline constinit thread_local Graveyard graveyard __attribute__((visibility("def
 
 void destroy_node(Counted* counted) noexcept;
 
-/// The tape of a thread that has none.
+/// Makes the tape of a thread that has none.
 void start_tape(Thread& t);
 std::string holders_of_this_thread() noexcept;
 
@@ -29,7 +29,7 @@ std::string holders_of_this_thread() noexcept;
 
 inline const Disposal Node::disposal{detail::destroy_node, false};
 
-/// Without optimization nothing is reordered, and the linker would take a slow exp() for wengert::compiled's.
+/// Two functions: a program may link sources that are optimized with others, and only optimized ones reorder arithmetic.
 template <bool optimized> __attribute__((noinline)) void Tape::start(Thread& t)
 {
     if constexpr (optimized) kernels::test_arithmetic();

@@ -8,8 +8,8 @@ namespace wengert::kernels {
 
 [[noreturn]] void refuse_arithmetic(double remainder);
 
-/// Throws Error where the compiler was told to reorder arithmetic and no pragma kept it from that. The remainder of 1 by ln 2, which is
-/// the first step of exp, would then be 0: n + rounder - rounder is a whole n in this order alone.
+/// Throws Error if the compiler was told to reorder arithmetic and no pragma kept it from that. It tests the first step of exp, the
+/// remainder r of 1 = n ln 2 + r. Adding and subtracting the rounder makes n whole; reordered, n is 1 / ln 2, and r is 0.
 inline void test_arithmetic()
 {
     using wengert::detail::functions::ExpReduced;

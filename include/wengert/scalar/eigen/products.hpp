@@ -149,14 +149,13 @@ template <class T> struct RecordedGemv {
     static void run(Index rows, Index cols, const Lhs& lhs, const Rhs& rhs, Real<T>* to, Index step,
                     const Alpha& alpha)
     {
-        add_product<T>(rows, cols, 1, lhs, rhs, Real<T>(alpha),
-                       [&](Index i, Index) -> Real<T>& { return to[i * step]; });
+        add_product<T>(rows, cols, 1, lhs, rhs, Real<T>(alpha), Strided<Real<T>>{to, step, 0});
     }
 };
 
-/// X of A X = B in the place of B, for triangular A: an unknown, then its part in the equations that are left (Golub & Van Loan 2013,
-/// algorithm 3.1.3). One division for each row, as in Eigen's own. Operations on reals take far longer than to fetch them, so Eigen's
-/// blocks would save nothing.
+/// Solves A X = B for triangular A and overwrites B with X: one unknown at a time, which is then eliminated from the other equations
+/// (Golub & Van Loan 2013, algorithm 3.1.3). There is one division a row, as in Eigen. It has no blocks: an operation on reals takes
+/// far longer than to fetch its operands.
 template <class T>
 void solve_triangle(Eigen::Index n, Eigen::Index columns, bool lower, bool unit, const Strided<const T>& a,
                     const Strided<T>& x)
@@ -171,7 +170,7 @@ void solve_triangle(Eigen::Index n, Eigen::Index columns, bool lower, bool unit,
     }
 }
 
-/// Eigen's kernel of solutions of many right-hand sides; `flipped` is Xᵀ of Aᵀ Xᵀ = Bᵀ.
+/// Eigen's kernel for many right-hand sides. `flipped` solves X A = B, as Aᵀ Xᵀ = Bᵀ.
 template <class T, bool flipped, int mode, int order> struct RecordedTriangle {
     template <class Index, class Blocking>
     static void run(Index n, Index columns, const Real<T>* a, Index leading, Real<T>* x, Index step,

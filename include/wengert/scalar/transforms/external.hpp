@@ -13,10 +13,10 @@ namespace detail {
 
 /// A call without a tangent.
 struct NoTangent {};
-/// What a forward function returns that returns nothing.
+/// The data of a forward function that returns void.
 struct NoData {};
 
-/// What a rule of a call has: its inputs, its outputs, a cotangent of these or a tangent of those; and where the result is added.
+/// The arguments of a rule: inputs x, outputs y, the cotangent of y or the tangent of x, and the span to which the result is added.
 template <class N> struct ExternalSpans {
     std::span<const N> x, y, g;
     std::span<N> out;
@@ -27,7 +27,7 @@ template <class T> class ExternalRules {
 public:
     enum class Rule : bool { reverse, tangent };
     virtual ~ExternalRules() = default;
-    /// Writes y. What is returned is kept for the rules, to which it comes as `data`.
+    /// Writes y and returns the data that the rules get.
     virtual std::shared_ptr<const void> forward(std::span<const T> x, std::span<T> y) const = 0;
     virtual void run(Rule, const void* data, const ExternalSpans<T>&) const = 0;
     /// On reals, for a derivative of the derivative. False for a rule that takes numbers alone.
@@ -89,7 +89,7 @@ public:
         return by(rule, data, s);
     }
     bool has_tangent() const override { return !std::is_same_v<Tangent, NoTangent>; }
-    /// One for each type: calls of different functions are different operations.
+    /// One for each type of functions: a checkpoint compares the operations of its runs by their primitives.
     static const Primitive& primitive()
     {
         static const Primitive own = external_description<T>();
