@@ -16,45 +16,78 @@ namespace wengert::kernels::lapack {
 /// Orders whose matrices share registers.
 inline bool fits_lanes(std::size_t n) { return n >= 2 && n <= 4; }
 
-/// As many matrices as a register has lanes: element e of matrix i is at[e][i].
-template <class T, class A, std::size_t Size> struct MatrixLanes {
-    using L = Lane<T, A>;
-    alignas(sizeof(L)) T at[Size][L::width];
+/// As many records of `size` numbers as a register has elements: element e of record i is element i of x[e].
+template <std::size_t Size, class L> struct RecordLanes {
+    static constexpr std::size_t size = Size;
+    using T = typename L::value_type;
+    L x[size];
 
-    /// The first `size` elements of `count` matrices that start `step` elements apart. Lanes without a matrix repeat the first one, so
-    /// that they raise nothing new.
-    void read(const T* from, std::size_t step, std::size_t count, std::size_t size = Size)
+    /// `count` records, one behind another. Elements without one repeat the first one, so that they raise nothing new.
+    [[gnu::always_inline]] void read(const T* from, std::size_t count)
     {
-        for (std::size_t i = count; i < L::width; ++i)
-            for (std::size_t e = 0; e < size; ++e) at[e][i] = from[e];
-        detail::transpose<sizeof(T), A>(
-            static_cast<std::int64_t>(size), static_cast<std::int64_t>(count),
-            reinterpret_cast<const std::byte*>(from), static_cast<std::int64_t>(step * sizeof(T)),
-            reinterpret_cast<std::byte*>(at), static_cast<std::int64_t>(sizeof at[0]));
-    }
-    void write(T* to, std::size_t step, std::size_t count) const
-    {
-        detail::transpose<sizeof(T), A>(
-            static_cast<std::int64_t>(count), static_cast<std::int64_t>(Size),
-            reinterpret_cast<const std::byte*>(at), static_cast<std::int64_t>(sizeof at[0]),
-            reinterpret_cast<std::byte*>(to), static_cast<std::int64_t>(step * sizeof(T)));
-    }
-    /// A column of `count` matrices of this many columns.
-    void read_column(const T* from, std::size_t columns, std::size_t count)
-    {
-        if (columns == 1) return read(from, Size, count);
+        if (count == L::width) [[likely]]
+            return read_all(from);
+        T padded[size * L::width];
         for (std::size_t i = 0; i < L::width; ++i)
-            for (std::size_t e = 0; e < Size; ++e)
-                at[e][i] = from[((i < count ? i : 0) * Size + e) * columns];
+            std::copy_n(from + (i < count ? i : 0) * size, size, padded + i * size);
+        read_all(padded);
     }
-    void write_column(T* to, std::size_t columns, std::size_t count) const
+    /// Every `step`-th number is one of the records'.
+    [[gnu::always_inline]] void write(T* to, std::size_t step, std::size_t count) const
     {
-        if (columns == 1) return write(to, Size, count);
+        T rows[size][L::width];
+        store(rows);
         for (std::size_t i = 0; i < count; ++i)
-            for (std::size_t e = 0; e < Size; ++e) to[(i * Size + e) * columns] = at[e][i];
+#pragma GCC unroll 4
+            for (std::size_t e = 0; e < size; ++e) to[(i * size + e) * step] = rows[e][i];
     }
-    L get(std::size_t e) const { return L::load(at[e]); }
-    void set(std::size_t e, L x) { x.store(at[e]); }
+
+private:
+    static constexpr std::size_t part = 16 / sizeof(T);
+
+    [[gnu::always_inline]] void store(T (&rows)[size][L::width]) const
+    {
+#pragma GCC unroll 20
+        for (std::size_t e = 0; e < size; ++e) x[e].store(rows[e]);
+    }
+    [[gnu::always_inline]] void read_all(const T* from)
+    {
+#if defined(__SSE2__)
+        if constexpr (size >= part) {
+#pragma GCC unroll 5
+            for (std::size_t e = 0; e < size;
+                 e += part)  // the last ones are some of those before where their number is not whole
+                read_part(from, std::min(e, size - part));
+            return;
+        }
+#endif
+        T rows[size][L::width];
+        for (std::size_t e = 0; e < size; ++e)
+            for (std::size_t i = 0; i < L::width; ++i) rows[e][i] = from[i * size + e];
+        for (std::size_t e = 0; e < size; ++e) x[e] = L::load(rows[e]);
+    }
+#if defined(__SSE2__)
+    /// A transpose of the registers' parts of 16 bytes. Memory in between, which is written and read in other parts, would take longer.
+    [[gnu::always_inline]] void read_part(const T* from, std::size_t e)
+    {
+        using In = registers::Intrinsics<typename L::arch_type>;
+        const auto record = [&](std::size_t i) { return In::parts(from + i * size + e, part * size); };
+        const auto set = [&](std::size_t i, auto r) { x[e + i] = typename L::Batch(r); };
+        if constexpr (part == 2) {
+            const auto a = record(0), b = record(1);
+            set(0, In::low(a, b));
+            set(1, In::high(a, b));
+        } else {
+            const auto a = record(0), b = record(1), c = record(2), d = record(3);
+            const auto ac = In::low(a, c), bd = In::low(b, d), ac_high = In::high(a, c),
+                       bd_high = In::high(b, d);
+            set(0, In::low(ac, bd));
+            set(1, In::high(ac, bd));
+            set(2, In::low(ac_high, bd_high));
+            set(3, In::high(ac_high, bd_high));
+        }
+    }
+#endif
 };
 
 /// Is a pivot of order n only what rounding has left? `sum` has the terms that it is left from, see LuFactor.
@@ -95,98 +128,159 @@ template <class L, class Mask> [[gnu::always_inline]] inline void exchange(Mask 
     b = where(m, kept, b);
 }
 
-/// Aᵀ = P L U of one matrix a lane, as lu() has it; x[c][r] is element (r, c) of Aᵀ, which the factors replace. A pivot is counted
-/// from 1 and is negative where `judged` finds it to be rounding (LuFactor). `by` are the diagonal's.
-template <std::size_t N, class L>
-[[gnu::always_inline]] inline void factor_lanes(L (&x)[N][N], L (&pivots)[N], DivideBy<L> (&by)[N],
-                                                bool judged)
-{
+/// The factors of one matrix a lane: Aᵀ = P L U, as lu() has it.
+///
+/// All loops are written out: the numbers stay in registers then.
+template <std::size_t N, class L> struct LuLanes {
     using T = typename L::value_type;
-    for (std::size_t k = 0; k < N; ++k) {
+    static constexpr std::size_t packed_size = N * N + N;
+    L x[N][N];          ///< x[c][r] is element (r, c) of Aᵀ, which the factors replace
+    L pivots[N];        ///< from 1, and negative where it is only what rounding has left (LuFactor)
+    DivideBy<L> by[N];  ///< the diagonal's
+
+    /// Of the elements of A, row by row.
+    [[gnu::always_inline]] LuLanes(const RecordLanes<N * N, L>& a, bool judged)
+    {
+        set(a.x);
+#pragma GCC unroll 4
+        for (std::size_t k = 0; k < N; ++k) {
+            choose_pivot(k);
+            by[k] = DivideBy<L>(x[k][k]);
+#pragma GCC unroll 4
+            for (std::size_t i = k + 1; i < N; ++i) {  // under a pivot 0 all is 0 already
+                x[k][i] = where(x[k][k] == L{T(0)}, x[k][i], by[k](x[k][i]));
+#pragma GCC unroll 4
+                for (std::size_t j = k + 1; j < N; ++j) x[j][i] = fma(-x[k][i], x[j][k], x[j][i]);
+            }
+        }
+        if (judged) judge();
+    }
+    /// Of what packed() gave.
+    [[gnu::always_inline]] explicit LuLanes(const RecordLanes<packed_size, L>& p)
+    {
+        set(p.x);
+#pragma GCC unroll 4
+        for (std::size_t k = 0; k < N; ++k) pivots[k] = p.x[N * N + k], by[k] = DivideBy<L>(x[k][k]);
+    }
+    [[gnu::always_inline]] RecordLanes<packed_size, L> packed() const
+    {
+        RecordLanes<packed_size, L> p;
+#pragma GCC unroll 4
+        for (std::size_t c = 0; c < N; ++c) {
+#pragma GCC unroll 4
+            for (std::size_t r = 0; r < N; ++r) p.x[c * N + r] = x[c][r];
+            p.x[N * N + c] = pivots[c];
+        }
+        return p;
+    }
+    [[gnu::always_inline]] bool has_rounding() const
+    {
+        bool found = false;
+#pragma GCC unroll 4
+        for (std::size_t k = 0; k < N; ++k) found = found || any(pivots[k] < L{T(0)});
+        return found;
+    }
+    /// b = A⁻¹ b, or A⁻ᵀ b.
+    template <bool transposed> [[gnu::always_inline]] void solve(L (&b)[N]) const
+    {
+        if constexpr (transposed) exchange_rows<false>(b);
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < N; ++i) {
+#pragma GCC unroll 4
+            for (std::size_t j = 0; j < i; ++j) eliminate<transposed>(i, j, b);
+            if constexpr (!transposed) b[i] = by[i](b[i]);
+        }
+#pragma GCC unroll 4
+        for (std::size_t done = 0; done < N; ++done) {
+            const std::size_t i = N - 1 - done;
+#pragma GCC unroll 4
+            for (std::size_t j = i + 1; j < N; ++j) eliminate<transposed>(i, j, b);
+            if constexpr (transposed) b[i] = by[i](b[i]);
+        }
+        if constexpr (!transposed) exchange_rows<true>(b);
+    }
+
+private:
+    template <std::size_t size> [[gnu::always_inline]] void set(const L (&elements)[size])
+    {
+#pragma GCC unroll 4
+        for (std::size_t c = 0; c < N; ++c)
+#pragma GCC unroll 4
+            for (std::size_t r = 0; r < N; ++r) x[c][r] = elements[c * N + r];
+    }
+    /// The largest element of column k from row k on comes to row k.
+    [[gnu::always_inline]] void choose_pivot(std::size_t k)
+    {
         L most = abs(x[k][k]), row{T(k)};
+#pragma GCC unroll 4
         for (std::size_t i = k + 1; i < N; ++i) {
             const auto more = abs(x[k][i]) > most;
             most = where(more, abs(x[k][i]), most);
             row = where(more, L{T(i)}, row);
         }
+#pragma GCC unroll 4
         for (std::size_t i = k + 1; i < N; ++i)
+#pragma GCC unroll 4
             for (std::size_t j = 0; j < N; ++j) exchange(row == L{T(i)}, x[j][k], x[j][i]);
         pivots[k] = row + L{T(1)};
-        by[k] = DivideBy<L>(x[k][k]);
-        for (std::size_t i = k + 1; i < N; ++i) {  // under a pivot 0 all is 0 already
-            x[k][i] = where(x[k][k] == L{T(0)}, x[k][i], by[k](x[k][i]));
-            for (std::size_t j = k + 1; j < N; ++j) x[j][i] = fma(-x[k][i], x[j][k], x[j][i]);
+    }
+    [[gnu::always_inline]] void judge()
+    {
+#pragma GCC unroll 4
+        for (std::size_t k = 0; k < N; ++k) {
+            L sum = abs(x[k][k]);
+#pragma GCC unroll 4
+            for (std::size_t j = 0; j < k; ++j) sum = fma(abs(x[j][k]), abs(x[k][j]), sum);
+            pivots[k] = where(is_rounding<T>(x[k][k], sum, N), -pivots[k], pivots[k]);
         }
     }
-    for (std::size_t k = 0; k < N && judged; ++k) {
-        L sum = abs(x[k][k]);
-        for (std::size_t j = 0; j < k; ++j) sum = fma(abs(x[j][k]), abs(x[k][j]), sum);
-        pivots[k] = where(is_rounding<T>(x[k][k], sum, N), -pivots[k], pivots[k]);
+    template <bool transposed>
+    [[gnu::always_inline]] void eliminate(std::size_t i, std::size_t j, L (&b)[N]) const
+    {
+        b[i] = fma(transposed ? -x[j][i] : -x[i][j], b[j], b[i]);
     }
-}
-
-/// b = A⁻¹ b, or A⁻ᵀ b, of one matrix a lane, by what factor_lanes() left.
-template <std::size_t N, class L>
-[[gnu::always_inline]] inline void solve_lanes(bool transposed, const L (&x)[N][N], const L (&pivots)[N],
-                                               const DivideBy<L> (&by)[N], L (&b)[N])
-{
-    using T = typename L::value_type;
-    const auto exchange_row = [&](std::size_t k) {
-        for (std::size_t i = k + 1; i < N; ++i) exchange(abs(pivots[k]) == L{T(i + 1)}, b[k], b[i]);
-    };
-    if (transposed) {
-        for (std::size_t k = 0; k < N; ++k) exchange_row(k);
-        for (std::size_t i = 1; i < N; ++i)
-            for (std::size_t j = 0; j < i; ++j) b[i] = fma(-x[j][i], b[j], b[i]);
-        for (std::size_t i = N; i-- > 0; b[i] = by[i](b[i]))
-            for (std::size_t j = i + 1; j < N; ++j) b[i] = fma(-x[j][i], b[j], b[i]);
-    } else {
-        for (std::size_t i = 0; i < N; b[i] = by[i](b[i]), ++i)
-            for (std::size_t j = 0; j < i; ++j) b[i] = fma(-x[i][j], b[j], b[i]);
-        for (std::size_t i = N - 1; i-- > 0;)
-            for (std::size_t j = i + 1; j < N; ++j) b[i] = fma(-x[i][j], b[j], b[i]);
-        for (std::size_t k = N; k-- > 0;) exchange_row(k);
+    template <bool backwards> [[gnu::always_inline]] void exchange_rows(L (&b)[N]) const
+    {
+#pragma GCC unroll 4
+        for (std::size_t done = 0; done < N; ++done) {
+            const std::size_t k = backwards ? N - 1 - done : done;
+#pragma GCC unroll 4
+            for (std::size_t i = k + 1; i < N; ++i) exchange(abs(pivots[k]) == L{T(i + 1)}, b[k], b[i]);
+        }
     }
-}
+};
 
-/// Registers of a chunk. What one loop over them has stored is in the cache when the next one loads it: a load right behind two
-/// stores of its parts would wait for both.
-inline constexpr std::size_t at_once = 8;
-
-/// f(register, first matrix, how many) for the matrices that share each register of a chunk.
-template <std::size_t width, class F> void each_register(std::size_t first, std::size_t count, const F& f)
-{
-    for (std::size_t g = 0; g < at_once && first < count; ++g, first += width)
-        f(g, first, std::min(width, count - first));
-}
-
-/// lu() of `count` matrices of order N, packed: N² elements of the factors, then N pivots as factor_lanes() has them.
+/// lu() of `count` matrices of order N, packed: N² elements of the factors, then N pivots as LuLanes has them.
 template <std::size_t N, class T, class A = xsimd::default_arch>
 void lu_by_lanes(std::size_t count, const T* a, T* packed, bool judged)
 {
     using L = Lane<T, A>;
-    constexpr std::size_t size = N * N + N;
-    MatrixLanes<T, A, size> m[at_once];
-    for (std::size_t chunk = 0; chunk < count; chunk += at_once * L::width) {
-        const auto each = [&](const auto& f) { each_register<L::width>(chunk, count, f); };
-        each([&](std::size_t g, std::size_t first, std::size_t n) {
-            m[g].read(a + first * N * N, N * N, n, N * N);
-        });
-        each([&](std::size_t g, std::size_t, std::size_t) {
-            L x[N][N], pivots[N];
-            DivideBy<L> by[N];
-            for (std::size_t c = 0; c < N; ++c)
-                for (std::size_t r = 0; r < N; ++r) x[c][r] = m[g].get(c * N + r);
-            factor_lanes<N>(x, pivots, by, judged);
-            for (std::size_t c = 0; c < N; ++c)
-                for (std::size_t r = 0; r < N; ++r) m[g].set(c * N + r, x[c][r]);
-            for (std::size_t k = 0; k < N; ++k) m[g].set(N * N + k, pivots[k]);
-        });
-        each([&](std::size_t g, std::size_t first, std::size_t n) {
-            m[g].write(packed + first * size, size, n);
-        });
+    for (std::size_t first = 0; first < count; first += L::width) {
+        const std::size_t n = std::min(L::width, count - first);
+        RecordLanes<N * N, L> m;
+        m.read(a + first * N * N, n);
+        LuLanes<N, L>(m, judged).packed().write(packed + first * LuLanes<N, L>::packed_size, 1, n);
     }
 }
+
+/// A column of each of `count` matrices of N rows, which are as long as there are `columns`. It is fetched long before it is loaded:
+/// a load right behind stores of its parts would wait for all of these.
+template <std::size_t N, class L> struct ColumnAhead {
+    using T = typename L::value_type;
+    T rows[N][L::width];
+
+    void fetch(const T* from, std::size_t columns, std::size_t count)
+    {
+        for (std::size_t i = 0; i < L::width; ++i)
+            for (std::size_t r = 0; r < N; ++r) rows[r][i] = from[((i < count ? i : 0) * N + r) * columns];
+    }
+    RecordLanes<N, L> load() const
+    {
+        RecordLanes<N, L> y;
+        for (std::size_t r = 0; r < N; ++r) y.x[r] = L::load(rows[r]);
+        return y;
+    }
+};
 
 /// X = A⁻¹ B, or A⁻ᵀ B, of `count` matrices of order N: of A itself, or of its packed factors. Each B has N rows and `columns`
 /// columns, and X may be B. True where one of the pivots is rounding.
@@ -194,41 +288,35 @@ template <std::size_t N, bool is_factored, class T, class A = xsimd::default_arc
 bool solve_by_lanes(bool transposed, std::size_t count, std::size_t columns, const T* of, const T* b, T* to)
 {
     using L = Lane<T, A>;
-    constexpr std::size_t size = is_factored ? N * N + N : N * N;
-    MatrixLanes<T, A, size> m[at_once];
-    MatrixLanes<T, A, N> right[at_once];
+    using Factors = LuLanes<N, L>;
+    using Matrix = RecordLanes<is_factored ? Factors::packed_size : N * N, L>;
     bool rounding = false;
-    for (std::size_t chunk = 0; chunk < count; chunk += at_once * L::width) {
-        const auto each = [&](const auto& f) { each_register<L::width>(chunk, count, f); };
-        each([&](std::size_t g, std::size_t first, std::size_t n) {
-            m[g].read(of + first * size, size, n);
-            if (columns > 0) right[g].read_column(b + first * N * columns, columns, n);
-        });
-        each([&](std::size_t g, std::size_t first, std::size_t n) {
-            L x[N][N], pivots[N], y[N];
-            DivideBy<L> by[N];
-            for (std::size_t c = 0; c < N; ++c)
-                for (std::size_t r = 0; r < N; ++r) x[c][r] = m[g].get(c * N + r);
-            if constexpr (is_factored) {
-                for (std::size_t k = 0; k < N; ++k)
-                    pivots[k] = m[g].get(N * N + k), by[k] = DivideBy<L>(x[k][k]);
-            } else {
-                factor_lanes<N>(x, pivots, by, true);
-            }
-            for (std::size_t k = 0; k < N; ++k) rounding = rounding || any(pivots[k] < L{T(0)});
-            for (std::size_t c = 0; c < columns; ++c) {
-                const std::size_t column = first * N * columns + c;
-                if (c > 0) right[g].read_column(b + column, columns, n);
-                for (std::size_t r = 0; r < N; ++r) y[r] = right[g].get(r);
-                solve_lanes<N>(transposed, x, pivots, by, y);
-                for (std::size_t r = 0; r < N; ++r) right[g].set(r, y[r]);
-                if (columns > 1) right[g].write_column(to + column, columns, n);
-            }
-        });
-        if (columns == 1)
-            each([&](std::size_t g, std::size_t first, std::size_t n) {
-                right[g].write_column(to + first * N, columns, n);
-            });
+    for (std::size_t first = 0; first < count; first += L::width) {
+        const std::size_t n = std::min(L::width, count - first), at = first * N * columns;
+        ColumnAhead<N, L> ahead;
+        if (columns > 1) ahead.fetch(b + at, columns, n);
+        Matrix m;
+        m.read(of + first * Matrix::size, n);
+        const Factors factors = [&] {
+            if constexpr (is_factored)
+                return Factors(m);
+            else
+                return Factors(m, true);
+        }();
+        rounding = rounding || factors.has_rounding();
+        for (std::size_t c = 0; c < columns; ++c) {
+            RecordLanes<N, L> y;
+            if (columns == 1)
+                y.read(b + at, n);
+            else
+                y = ahead.load();
+            if (c + 1 < columns) ahead.fetch(b + at + c + 1, columns, n);
+            if (transposed)
+                factors.template solve<true>(y.x);
+            else
+                factors.template solve<false>(y.x);
+            y.write(to + at + c, columns, n);
+        }
     }
     return rounding;
 }

@@ -24,6 +24,13 @@ template <class A> struct Intrinsics<A, 16> {
     static D filled(double v) { return _mm_set1_pd(v); }
     static F load(const float* p) { return _mm_loadu_ps(p); }
     static D load(const double* p) { return _mm_loadu_pd(p); }
+    /// 16 bytes from each of places that are `step` elements apart; then, of every 16 bytes of a and b, what is low or high, in turn.
+    static F parts(const float* p, std::ptrdiff_t) { return load(p); }
+    static D parts(const double* p, std::ptrdiff_t) { return load(p); }
+    static F low(F a, F b) { return _mm_unpacklo_ps(a, b); }
+    static D low(D a, D b) { return _mm_unpacklo_pd(a, b); }
+    static F high(F a, F b) { return _mm_unpackhi_ps(a, b); }
+    static D high(D a, D b) { return _mm_unpackhi_pd(a, b); }
     static void store(float* p, F v) { _mm_storeu_ps(p, v); }
     static void store(double* p, D v) { _mm_storeu_pd(p, v); }
     static F with(F a, F b) { return _mm_and_ps(a, b); }
@@ -73,6 +80,18 @@ template <class A> struct Intrinsics<A, 32> {
     static D filled(double v) { return _mm256_set1_pd(v); }
     static F load(const float* p) { return _mm256_loadu_ps(p); }
     static D load(const double* p) { return _mm256_loadu_pd(p); }
+    static F parts(const float* p, std::ptrdiff_t step)
+    {
+        return _mm256_set_m128(_mm_loadu_ps(p + step), _mm_loadu_ps(p));
+    }
+    static D parts(const double* p, std::ptrdiff_t step)
+    {
+        return _mm256_set_m128d(_mm_loadu_pd(p + step), _mm_loadu_pd(p));
+    }
+    static F low(F a, F b) { return _mm256_unpacklo_ps(a, b); }
+    static D low(D a, D b) { return _mm256_unpacklo_pd(a, b); }
+    static F high(F a, F b) { return _mm256_unpackhi_ps(a, b); }
+    static D high(D a, D b) { return _mm256_unpackhi_pd(a, b); }
     static void store(float* p, F v) { _mm256_storeu_ps(p, v); }
     static void store(double* p, D v) { _mm256_storeu_pd(p, v); }
     static F with(F a, F b) { return _mm256_and_ps(a, b); }
@@ -121,6 +140,22 @@ template <class A> struct Intrinsics<A, 64> {
     static D filled(double v) { return _mm512_set1_pd(v); }
     static F load(const float* p) { return _mm512_loadu_ps(p); }
     static D load(const double* p) { return _mm512_loadu_pd(p); }
+    static F parts(const float* p, std::ptrdiff_t step)
+    {
+        const F x = _mm512_insertf32x4(_mm512_castps128_ps512(_mm_loadu_ps(p)), _mm_loadu_ps(p + step), 1);
+        return _mm512_insertf32x4(_mm512_insertf32x4(x, _mm_loadu_ps(p + 2 * step), 2),
+                                  _mm_loadu_ps(p + 3 * step), 3);
+    }
+    static D parts(const double* p, std::ptrdiff_t step)
+    {
+        const auto part = [&](int i) { return _mm_castpd_ps(_mm_loadu_pd(p + i * step)); };
+        const F x = _mm512_insertf32x4(_mm512_castps128_ps512(part(0)), part(1), 1);
+        return _mm512_castps_pd(_mm512_insertf32x4(_mm512_insertf32x4(x, part(2), 2), part(3), 3));
+    }
+    static F low(F a, F b) { return _mm512_unpacklo_ps(a, b); }
+    static D low(D a, D b) { return _mm512_unpacklo_pd(a, b); }
+    static F high(F a, F b) { return _mm512_unpackhi_ps(a, b); }
+    static D high(D a, D b) { return _mm512_unpackhi_pd(a, b); }
     static void store(float* p, F v) { _mm512_storeu_ps(p, v); }
     static void store(double* p, D v) { _mm512_storeu_pd(p, v); }
     static F with(F a, F b) { return _mm512_castsi512_ps(_mm512_and_si512(bits(a), bits(b))); }
