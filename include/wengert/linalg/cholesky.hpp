@@ -91,8 +91,8 @@ struct Cholesky {
         auto l = make_block(dtype_of<T>(), a->shape);
         for (std::size_t i = 0; i < m.count; ++i) {
             T* const y = l->template as<T>() + i * m.size();
-            kernels::lapack::lower_symmetric(m.rows, a->template as<T>() + i * m.size(), y);
-            std::size_t minor = static_cast<std::size_t>(kernels::lapack::cholesky(m.rows, y));
+            kernels::lapack::upper_symmetric(m.rows, a->template as<T>() + i * m.size(), y);
+            std::size_t minor = static_cast<std::size_t>(kernels::lapack::cholesky_transposed(m.rows, y));
             for (std::size_t k = 0; minor == 0 && k < m.rows; ++k)
                 if (std::isnan(y[k * (m.rows + 1)])) minor = k + 1;  // which not every LAPACK sees
             if (minor != 0)
@@ -101,6 +101,7 @@ struct Cholesky {
                                    detail::which(i, m.count) +
                                    " is not positive: a positive definite matrix is expected",
                                at);
+            kernels::lapack::transpose_to_lower(m.rows, y);
         }
         return l;
     }

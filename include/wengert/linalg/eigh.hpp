@@ -16,7 +16,7 @@ struct EighFactor {
         const detail::Matrices m(of->shape);
         const std::size_t n = m.rows;
         return detail::packed_factors<T>(of, n * n + n, [&](std::size_t i, const T* x, T* y) {
-            kernels::lapack::lower_symmetric(n, x, y);
+            kernels::lapack::upper_symmetric(n, x, y);
             if (kernels::lapack::eigh<T>(n, y, y + n * n))
                 detail::refuse(name, *of, "did not converge" + detail::which(i, m.count), at);
         });

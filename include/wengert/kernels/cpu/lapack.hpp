@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "blas.hpp"
+#include "transpose.hpp"
 
 #if !defined(WENGERT_HAS_BLAS) || !__has_include(<lapacke.h>)
 #error                                                                                                       \
@@ -28,30 +29,71 @@ inline int as_int(std::size_t n) { return static_cast<int>(n); }
 /// A leading dimension: BLAS wants at least 1.
 inline int leading(std::size_t n) { return std::max(as_int(n), 1); }
 
-/// Y = the lower triangle of (A + Aᵀ) / 2, by blocks whose columns stay in the cache.
-template <Number T> void lower_symmetric(std::size_t n, const T* a, T* y)
+/// f(top, left, rows, columns) for the blocks on and above the diagonal.
+template <class F> void each_upper_block(std::size_t n, std::size_t edge, const F& f)
 {
-    constexpr std::size_t edge = 64 / sizeof(T);  // a line of it
     for (std::size_t top = 0; top < n; top += edge)
-        for (std::size_t left = 0; left <= top; left += edge)
-            for (std::size_t r = top; r < std::min(top + edge, n); ++r) {
-                const std::size_t end = std::min(left + edge, r);
-                for (std::size_t c = left; c < end; ++c) {
-                    y[r * n + c] = T(0.5) * a[r * n + c] + T(0.5) * a[c * n + r];
-                    y[c * n + r] = T(0);
-                }
-                if (left == top) y[r * n + r] = a[r * n + r];
-            }
+        for (std::size_t left = top; left < n; left += edge)
+            f(top, left, std::min(edge, n - top), std::min(edge, n - left));
 }
 
-/// A = L Lᵀ, of what is on and below the diagonal; what is above it is not touched. Not 0: the order of the leading minor that is
-/// not positive.
-template <Number T> int cholesky(std::size_t n, T* a)
+/// A block of a matrix, transposed: near its own one in the cache.
+template <class T, class A> struct TransposedBlock {
+    static constexpr std::size_t edge = 128 / sizeof(T);
+    T at[edge][edge];
+
+    /// `rows` and `columns` are the result's.
+    void read(std::size_t rows, std::size_t columns, const T* from, std::size_t step)
+    {
+        detail::transpose<sizeof(T), A>(
+            static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns),
+            reinterpret_cast<const std::byte*>(from), static_cast<std::int64_t>(step * sizeof(T)),
+            reinterpret_cast<std::byte*>(at), static_cast<std::int64_t>(sizeof at[0]));
+    }
+};
+
+/// Y = (A + Aᵀ) / 2, on and above the diagonal.
+template <Number T, class A = xsimd::default_arch> void upper_symmetric(std::size_t n, const T* a, T* y)
+{
+    using Block = TransposedBlock<T, A>;
+    Block below;
+    each_upper_block(n, Block::edge,
+                     [&](std::size_t top, std::size_t left, std::size_t rows, std::size_t columns) {
+                         below.read(rows, columns, a + left * n + top, n);
+                         for (std::size_t r = 0; r < rows; ++r) {
+                             const std::size_t row = (top + r) * n + left;
+                             for (std::size_t c = left == top ? r : 0; c < columns; ++c)
+                                 y[row + c] = T(0.5) * a[row + c] + T(0.5) * below.at[r][c];
+                             if (left == top) y[row + r] = a[row + r];
+                         }
+                     });
+}
+
+/// A = L Lᵀ of the elements on and above the diagonal, which come to be Lᵀ; L is what OpenBLAS factorizes faster than Lᵀ by a third.
+/// Not 0: the order of the leading minor that is not positive.
+template <Number T> int cholesky_transposed(std::size_t n, T* a)
 {
     if constexpr (std::same_as<T, float>)
-        return LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', as_int(n), a, leading(n));
+        return LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'L', as_int(n), a, leading(n));
     else
-        return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', as_int(n), a, leading(n));
+        return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', as_int(n), a, leading(n));
+}
+
+/// A triangle on and above the diagonal becomes its transpose, with zeros above.
+template <Number T, class A = xsimd::default_arch> void transpose_to_lower(std::size_t n, T* a)
+{
+    using Block = TransposedBlock<T, A>;
+    Block block;
+    each_upper_block(n, Block::edge,
+                     [&](std::size_t top, std::size_t left, std::size_t rows, std::size_t columns) {
+                         block.read(columns, rows, a + top * n + left, n);
+                         for (std::size_t c = 0; c < columns; ++c)
+                             std::copy_n(block.at[c], left == top ? c + 1 : rows, a + (left + c) * n + top);
+                         for (std::size_t r = 0; r < rows; ++r) {
+                             T* const row = a + (top + r) * n + left;
+                             std::fill(row + (left == top ? r + 1 : 0), row + columns, T(0));
+                         }
+                     });
 }
 
 /// Aᵀ = P L U: in place, (L U)ᵀ on and below the diagonal Uᵀ, above it Lᵀ, whose diagonal is 1. In step k row k of Aᵀ and row
@@ -124,13 +166,13 @@ template <Number T> void qr(std::size_t m, std::size_t n, T* a, T* r)
         LAPACKE_dorglq(LAPACK_COL_MAJOR, rows, columns, rows, a, leading(n), tau.data());
 }
 
-/// A = Σ wᵢ vᵢ vᵢᵀ of a symmetric A, whose lower triangle is read: its row i becomes vᵢ, the wᵢ ascend. Not 0: it did not converge.
+/// A = Σ wᵢ vᵢ vᵢᵀ of a symmetric A, which is read on and above the diagonal: its row i becomes vᵢ, the wᵢ ascend. Not 0: it did not converge.
 template <Number T> int eigh(std::size_t n, T* a, T* w)
 {
     if constexpr (std::same_as<T, float>)
-        return LAPACKE_ssyevd(LAPACK_COL_MAJOR, 'V', 'U', as_int(n), a, leading(n), w);
+        return LAPACKE_ssyevd(LAPACK_COL_MAJOR, 'V', 'L', as_int(n), a, leading(n), w);
     else
-        return LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', as_int(n), a, leading(n), w);
+        return LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', as_int(n), a, leading(n), w);
 }
 
 /// A = U diag(s) Vᵀ, thin: with k = min(m, n), U has k columns, Vᵀ has k rows, s descends. A is overwritten. Not 0: it did not
