@@ -33,6 +33,11 @@ namespace detail {
 struct PathRun;
 void scalar_vjp(const Node&, const AnyTensor&, Cotangents&);  // scalar/transforms/sweep.hpp
 [[noreturn]] void refuse_unrolled(std::size_t most);
+/// Numbers come once in a process, so that a number of another thread is nobody's here. A stream takes a block of them: one by one
+/// they would cost a locked instruction in each gradient.
+inline constexpr std::uint32_t span_numbers_at_once = 16;
+/// The first of a block.
+std::uint32_t next_span_numbers() noexcept;
 
 }  // namespace detail
 
@@ -104,6 +109,11 @@ public:
                 return s;
             }
         return nullptr;
+    }
+    /// Where a number is that is somewhere in the stream.
+    ScalarPosition position(ScalarHandle m) const noexcept
+    {
+        return ((m.word ^ usual) >> 32 == 0 ? chunk() : find(m)->chunk) + m.index();
     }
     /// Is it of the newest chunk, from that index on?
     bool is_from(std::uint32_t first, ScalarHandle m) const noexcept
@@ -259,7 +269,11 @@ private:
             return k.number == m.span() && m.index() - k.first < k.length;
         });
     }
-    void reserve(std::size_t more);
+    void reserve(std::size_t more)
+    {
+        if (offset(end()) + more > held_entries_) hold(offset(end()) + more);
+    }
+    void hold(std::size_t wanted);
     void open_for(std::uint64_t mask, std::uint64_t newer_than, std::size_t more, Site line,
                   bool goes_on = false);
     void be_on(std::uint64_t mask);
@@ -273,6 +287,11 @@ private:
     ScalarHandle near(ScalarHandle m, double value);
     std::uint8_t index_of(std::uint64_t mask);
     std::uint32_t number_for(ScalarSpan& s, std::uint8_t mask);
+    std::uint32_t next_number() noexcept
+    {
+        if (next_number_ % detail::span_numbers_at_once == 0) next_number_ = detail::next_span_numbers();
+        return next_number_++;
+    }
     void end_level() noexcept;
     void drop(ScalarSpan& s) noexcept;
     void release(ScalarSpan& s) noexcept;
@@ -302,6 +321,7 @@ private:
     Known known_[4];
     std::size_t next_known_ = 0;
     bool steady_ = false;  // the next operation on the same levels may be recorded without another look
+    std::uint32_t next_number_ = 0;  // a multiple where the stream's block of them is used up
     ScalarSpan* open_ = nullptr;
     std::uint64_t begun_ = 0;
     std::vector<ScalarSpan*> spans_;  // in order
@@ -380,9 +400,6 @@ inline constexpr Primitive scalar_primitive = [] {
     p.destroy = destroy_span;
     return p;
 }();
-
-/// Numbers come once in a process, so that a number of another thread is nobody's here.
-std::uint32_t next_span_number() noexcept;
 
 }  // namespace detail
 

@@ -10,11 +10,9 @@
 
 namespace wengert {
 
-WENGERT_INLINE void ScalarStream::reserve(std::size_t more)
+WENGERT_INLINE void ScalarStream::hold(std::size_t wanted)
 {
-    const std::size_t held = held_entries_, wanted = offset(end()) + more;
-    const std::size_t in_memory = budget_.bytes / sizeof(ScalarEntry);
-    if (wanted <= held) return;
+    const std::size_t held = held_entries_, in_memory = budget_.bytes / sizeof(ScalarEntry);
     std::size_t roomy = 2 * held + 1024;
     if (roomy > in_memory)
         roomy = held < in_memory ? in_memory : held + std::max<std::size_t>(in_memory, 1 << 16);

@@ -42,7 +42,7 @@ WENGERT_INLINE std::uint64_t NumberLevel::mask_of(const ScalarNumber& y) const
 
 WENGERT_INLINE ScalarPosition NumberLevel::position_of(const ScalarNumber& y) const
 {
-    return stream_.find(y.handle)->chunk + y.handle.index();
+    return stream_.position(y.handle);
 }
 
 /// Numbers were read, and these results depend on no variable.
