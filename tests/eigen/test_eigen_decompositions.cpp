@@ -4,6 +4,7 @@
 #if __has_include(<Eigen/Dense>) || __has_include(<eigen3/Eigen/Dense>)
 #include "eigen_matrices.hpp"
 
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/indexing.hpp>
 
 namespace {
@@ -171,6 +172,39 @@ TEST_CASE("Decompositions in kernels, and one for all threads")
     };
     CHECK((with(1)[0].value() == with(2)[0].value() && with(1)[1].value() == with(2)[1].value()));
     CHECK(wg::check_grads([&](const Reals& q) { return total(q, 2); }, p, {.modes = wg::Modes::reverse}).ok);
+}
+
+TEST_CASE("Triangular systems of many right-hand sides in kernels, frozen functions and checkpoints")
+{
+    const auto cell = [](const R& u, const R& v) {
+        M a(3, 3), b(3, 2);
+        for (int i = 0; i < 3; ++i) {
+            for (int j = 0; j < 3; ++j) a(i, j) = i == j ? 2.0 + u * u : sin(u + i + 2 * j) * v * 0.3;
+            b(i, 0) = u * (i + 1.0), b(i, 1) = v * v - u;
+        }
+        const M x = a.triangularView<Eigen::Upper>().solve(b),
+                y = a.transpose().triangularView<Eigen::UnitUpper>().solve<Eigen::OnTheRight>(
+                    M(b.transpose()));
+        return R(x.squaredNorm()) + R(y.sum());
+    };
+    const auto kernel = wg::kernel(cell);
+    const auto frozen = wg::freeze(cell);
+    const auto gradient = wg::freeze(wg::grad<0, 1>(cell));
+    const wg::Tensor<double> u = {0.3, -0.4, 1.2}, v = {1.1, 0.2, -0.6};
+    for (int i : {0, 1, 2}) {
+        const R p = u(i).item(), q = v(i).item();
+        const double value = cell(p, q).value();
+        CHECK(kernel(u, v)(i).item() == value);
+        CHECK(frozen(p, q).value() == value);
+        const auto [gu, gv] = gradient(p, q);
+        const auto [eu, ev] = wg::grad<0, 1>(cell)(p, q);
+        CHECK((gu.value() == Approx(eu.value()) && gv.value() == Approx(ev.value())));
+        CHECK(wg::grad(wg::checkpoint(cell))(p, q).value() == eu.value());
+    }
+    CHECK(wg::check_grads(
+              [&](const wg::Tensor<double>& a, const wg::Tensor<double>& b) { return sum(kernel(a, b)); },
+              std::tuple(u, v), {.order = 2})
+              .ok);
 }
 #else
 TEST_CASE("Eigen is not here") { SUCCEED("libeigen3-dev is not installed"); }

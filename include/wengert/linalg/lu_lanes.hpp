@@ -54,9 +54,9 @@ private:
     {
 #if defined(__SSE2__)
         if constexpr (size >= part) {
+            // the last part overlaps the one before where the number of parts is not whole
 #pragma GCC unroll 5
-            for (std::size_t e = 0; e < size;
-                 e += part)  // the last ones are some of those before where their number is not whole
+            for (std::size_t e = 0; e < size; e += part)
                 read_part(from, std::min(e, size - part));
             return;
         }
@@ -129,8 +129,7 @@ template <class L, class Mask> [[gnu::always_inline]] inline void exchange(Mask 
 }
 
 /// The factors of one matrix a lane: Aᵀ = P L U, as lu() has it.
-///
-/// All loops are written out: the numbers stay in registers then.
+/// Its loops are written out: the numbers stay in registers then.
 template <std::size_t N, class L> struct LuLanes {
     using T = typename L::value_type;
     static constexpr std::size_t packed_size = N * N + N;
@@ -268,7 +267,6 @@ void lu_by_lanes(std::size_t count, const T* a, T* packed, bool judged)
 template <std::size_t N, class L> struct ColumnAhead {
     using T = typename L::value_type;
     T rows[N][L::width];
-
     void fetch(const T* from, std::size_t columns, std::size_t count)
     {
         for (std::size_t i = 0; i < L::width; ++i)

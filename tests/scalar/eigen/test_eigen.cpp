@@ -82,14 +82,22 @@ TEST_CASE("A solve is one operation with the adjoint solve, by every factorizati
     CHECK(R(wg::solve(in.a, in.b)(0)).value() == Approx(R(in.a.lu().solve(in.b)(0)).value()));
 }
 
-/// A⁻¹ B and B A⁻¹ of a triangle of A, the latter from both orders of memory.
+/// A⁻¹ B and B A⁻¹ of a triangle of A, the latter from both orders of memory, and in place where both strides of B are 2.
 template <unsigned mode, class A> std::vector<A> solutions_of_triangle(const A& a, const A& b)
 {
     using ByRows = Eigen::Matrix<typename A::Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     const auto t = a.template triangularView<mode>();
     const ByRows rows = b;
+    A wide = A::Constant(2 * b.rows(), 2 * b.cols(), typename A::Scalar(1.0));
+    Eigen::Map<A, 0, Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>> apart(wide.data(), b.rows(), b.cols(),
+                                                                          {2 * wide.rows(), 2});
+    apart = b;
+    t.solveInPlace(apart);
     return {
-        t.solve(b), t.template solve<Eigen::OnTheRight>(A(b.transpose())), A(t.solve(rows)),
+        wide,
+        t.solve(b),
+        t.template solve<Eigen::OnTheRight>(A(b.transpose())),
+        A(t.solve(rows)),
         a.transpose().template triangularView<mode>().solve(b),
         a.transpose().template triangularView<mode>().template solve<Eigen::OnTheRight>(A(b.transpose()))};
 }

@@ -141,13 +141,7 @@ public:
     ScalarBudget set_budget(ScalarBudget budget);
     const ScalarBudget& budget() const noexcept { return budget_; }
     /// Where the number was made, under AnomalyMode; a line of 0 otherwise.
-    Site made_at(ScalarHandle m) const
-    {
-        const ScalarSpan* const s = find(m);
-        const std::size_t at = offset((s ? s->chunk : chunk()) + m.index());
-        const bool kept = at < made_.size() && made_[at].span == m.span();
-        return kept ? detail::site_of(stacks_[made_[at].stack]) : Site{};
-    }
+    Site made_at(ScalarHandle m) const;
     /// The levels that a number depends on and that record. Refuses numbers of other tapes and of levels that have ended.
     std::uint64_t dependence(ScalarHandle m, std::string_view operation, const Site& at = {}) const;
     /// The operand's position in the stream: a variable enters it where it is used.
@@ -237,13 +231,7 @@ private:
         look_at_newest();
     }
     /// Points the cursor at the newest chunk.
-    void look_at_newest() noexcept
-    {
-        oldest_ = chunks_.front(), newest_ = chunks_.back();
-        const std::size_t before = std::min(held_entries_, offset(chunk())), room = held_entries_ - before;
-        ScalarCursor::entries = memory_ + before;
-        capacity = static_cast<Count>(std::min(room, std::max<std::size_t>(budget_.in_chunk(), size())));
-    }
+    void look_at_newest() noexcept;
     /// The offset of a position in memory.
     std::size_t offset(ScalarPosition p) const noexcept { return p - oldest_; }
     void* moved(std::size_t bytes);

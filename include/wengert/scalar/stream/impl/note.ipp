@@ -241,6 +241,14 @@ WENGERT_INLINE void ScalarStream::keep_line(ScalarHandle m)
     made_[at] = {m.span(), static_cast<std::uint32_t>(k - 1)};
 }
 
+WENGERT_INLINE Site ScalarStream::made_at(ScalarHandle m) const
+{
+    const ScalarSpan* const s = find(m);
+    const std::size_t at = offset((s ? s->chunk : chunk()) + m.index());
+    const bool kept = at < made_.size() && made_[at].span == m.span();
+    return kept ? detail::site_of(stacks_[made_[at].stack]) : Site{};
+}
+
 WENGERT_INLINE ScalarHandle ScalarStream::append_operation(ScalarOp op, ScalarHandle a, double x,
                                                            ScalarHandle b, double z, double y) noexcept
 {

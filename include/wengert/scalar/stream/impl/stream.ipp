@@ -69,6 +69,14 @@ WENGERT_INLINE ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
     };
 }
 
+WENGERT_INLINE void ScalarStream::look_at_newest() noexcept
+{
+    oldest_ = chunks_.front(), newest_ = chunks_.back();
+    const std::size_t before = std::min(held_entries_, offset(chunk())), room = held_entries_ - before;
+    ScalarCursor::entries = memory_ + before;
+    capacity = static_cast<Count>(std::min(room, std::max<std::size_t>(budget_.in_chunk(), size())));
+}
+
 WENGERT_INLINE void ScalarStream::end_level() noexcept
 {
     const std::size_t level = tape_.depth();
