@@ -56,8 +56,7 @@ private:
         if constexpr (size >= part) {
             // the last part overlaps the one before where the number of parts is not whole
 #pragma GCC unroll 5
-            for (std::size_t e = 0; e < size; e += part)
-                read_part(from, std::min(e, size - part));
+            for (std::size_t e = 0; e < size; e += part) read_part(from, std::min(e, size - part));
             return;
         }
 #endif
