@@ -1,6 +1,6 @@
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda_cache)  # kernels that have been compiled
-# The fake driver of CUDA (fake/fake.hpp) with NVRTC and cuBLAS and without, and the tests that run on it: forwards, backwards, at
-# random, and as version 13. On a machine with a GPU the same programs run on that: test_cuda with WENGERT_CUDA_DRIVER unset.
+# The fake driver of CUDA (fake/fake.hpp) with NVRTC and cuBLAS and without, and the tests that run on it: backwards by day,
+# forwards and at random by night, and as version 13. On a machine with a GPU the same programs run on that: test_cuda with WENGERT_CUDA_DRIVER unset.
 set(fake ${CMAKE_CURRENT_SOURCE_DIR}/cuda/fake)
 option(WENGERT_SANITIZED_CUDA "Tests of CUDA also with the fake driver and all kernels under sanitizers" OFF)
 set(fake_driver ${fake}/calls.cpp ${fake}/devices.cpp ${fake}/streams.cpp ${fake}/graphs.cpp ${fake}/memory.cpp ${fake}/copies.cpp
@@ -32,15 +32,13 @@ endfunction()
 file(GLOB sources CONFIGURE_DEPENDS cuda/*.cpp)
 foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)
-    wengert_on_fake(cuda.${stem} fake_cuda)
+    wengert_on_fake(cuda.${stem} fake_cuda WENGERT_FAKE_CUDA_ORDER=backwards WENGERT_FAKE_CUDA_DEVICES=2)
 endforeach()
-foreach(run IN ITEMS backwards random:1 random:2)
+foreach(run IN ITEMS forwards random:1 random:2)
     string(REPLACE ":" "_" name ${run})
     add_test(NAME cuda.${name} COMMAND test_cuda "~[once]")
     wengert_on_fake(cuda.${name} fake_cuda WENGERT_FAKE_CUDA_ORDER=${run} WENGERT_FAKE_CUDA_VERSION=13000 WENGERT_FAKE_CUDA_DEVICES=2)
-endforeach()
-foreach(run IN ITEMS 1 2)
-    set_property(TEST cuda.random_${run} APPEND PROPERTY LABELS night)
+    set_property(TEST cuda.${name} APPEND PROPERTY LABELS night)
 endforeach()
 # The oldest driver that has conditional nodes; cuda.test_cuda_conditions runs on one that has none.
 add_test(NAME cuda.conditions COMMAND test_cuda "-#" ${catch_strict} "[#test_cuda_conditions]")
@@ -49,7 +47,7 @@ wengert_on_fake(cuda.conditions fake_cuda WENGERT_FAKE_CUDA_VERSION=12040)
 add_test(NAME cuda.counted COMMAND test_cuda "-#" "[#test_cuda_counts],[#test_cuda_faults],[#test_cuda_captures],[#test_cuda_frozen]")
 wengert_on_fake(cuda.counted fake_cuda WENGERT_COUNTED=1)
 add_test(NAME cuda.driver_only COMMAND test_cuda "~[once]" "~[libraries]")
-wengert_on_fake(cuda.driver_only fake_cuda_driver)
+wengert_on_fake(cuda.driver_only fake_cuda_driver WENGERT_FAKE_CUDA_VERSION=13000)
 
 # A driver and kernels that were compiled ahead (here text, of which the fake driver makes them): no NVRTC.
 wengert_kernels_ahead(fake_kernels $<TARGET_FILE:fake_cuda> WENGERT_FAKE_CUDA_LATER=1)

@@ -62,7 +62,7 @@ template <Number T, class A = xsimd::default_arch> void upper_symmetric(std::siz
                          below.read(rows, columns, a + left * n + top, n);
                          for (std::size_t r = 0; r < rows; ++r) {
                              const std::size_t row = (top + r) * n + left;
-                             for (std::size_t c = left == top ? r : 0; c < columns; ++c)
+                             for (std::size_t c = left == top ? r + 1 : 0; c < columns; ++c)
                                  y[row + c] = T(0.5) * a[row + c] + T(0.5) * below.at[r][c];
                              if (left == top) y[row + r] = a[row + r];
                          }

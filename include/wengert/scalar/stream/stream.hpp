@@ -33,11 +33,8 @@ namespace detail {
 struct PathRun;
 void scalar_vjp(const Node&, const AnyTensor&, Cotangents&);  // scalar/transforms/sweep.hpp
 [[noreturn]] void refuse_unrolled(std::size_t most);
-/// Numbers come once in a process, so that a number of another thread is nobody's here. A stream takes a block of them: one by one
-/// they would cost a locked instruction in each gradient.
-inline constexpr std::uint32_t span_numbers_at_once = 16;
-/// The first of a block.
-std::uint32_t next_span_numbers() noexcept;
+/// Numbers come once in a process, so that a number of another thread is nobody's here.
+std::uint32_t next_span_number() noexcept;
 
 }  // namespace detail
 
@@ -275,11 +272,6 @@ private:
     ScalarHandle near(ScalarHandle m, double value);
     std::uint8_t index_of(std::uint64_t mask);
     std::uint32_t number_for(ScalarSpan& s, std::uint8_t mask);
-    std::uint32_t next_number() noexcept
-    {
-        if (next_number_ % detail::span_numbers_at_once == 0) next_number_ = detail::next_span_numbers();
-        return next_number_++;
-    }
     void end_level() noexcept;
     void drop(ScalarSpan& s) noexcept;
     void release(ScalarSpan& s) noexcept;
@@ -309,7 +301,6 @@ private:
     Known known_[4];
     std::size_t next_known_ = 0;
     bool steady_ = false;  // the next operation on the same levels may be recorded without another look
-    std::uint32_t next_number_ = 0;  // a multiple where the stream's block of them is used up
     ScalarSpan* open_ = nullptr;
     std::uint64_t begun_ = 0;
     std::vector<ScalarSpan*> spans_;  // in order

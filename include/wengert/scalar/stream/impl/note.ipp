@@ -27,7 +27,7 @@ WENGERT_INLINE std::uint32_t ScalarStream::number_for(ScalarSpan& s, std::uint8_
 {
     for (const auto& n : s.numbers)
         if (n.mask == mask) return n.id;
-    s.numbers.push_back({mask, next_number()});
+    s.numbers.push_back({mask, detail::next_span_number()});
     return s.numbers.back().id;
 }
 
@@ -213,7 +213,7 @@ WENGERT_INLINE ScalarHandle ScalarStream::begin_variable(const AnyTensor& leaf, 
                 "not say when it is gone. Call requires_grad(false) on it, Tape::rewind, or take a "
                 "TapeScope; grad needs no variables",
             at);
-    variables[k] = {next_number(), leaf, {}};
+    variables[k] = {detail::next_span_number(), leaf, {}};
     return {ScalarVariable::bit | static_cast<std::uint32_t>(k), variables[k].id};
 }
 

@@ -28,12 +28,11 @@ namespace detail {
                     line_of_user());
 }
 
-WENGERT_INLINE std::uint32_t next_span_numbers() noexcept
+WENGERT_INLINE std::uint32_t next_span_number() noexcept
 {
-    constexpr std::uint32_t last_block = ScalarCursor::nothing / span_numbers_at_once;  // which has `nothing`
     static std::atomic<std::uint32_t> last{0};
-    const std::uint32_t block = (last.fetch_add(1, std::memory_order_relaxed) + 1) & last_block;
-    return block == 0 || block == last_block ? next_span_numbers() : block * span_numbers_at_once;
+    std::uint32_t n = last.fetch_add(1, std::memory_order_relaxed) + 1;
+    return n ? n : next_span_number();
 }
 
 }  // namespace detail
