@@ -177,6 +177,23 @@ TEMPLATE_TEST_CASE("linalg: factors multiply to what they are factors of", "", f
         }
 }
 
+TEMPLATE_TEST_CASE(
+    "linalg: Cholesky and eigh of a matrix that is not symmetric are those of its symmetric part", "", float,
+    double)
+{
+    using T = TestType;
+    const std::int64_t n = GENERATE(1, 15, 16, 17, 32, 33, 40, 65);  // within a block, and of several
+    CAPTURE(n);
+    const Tensor<T> a = wg::normal<T>(wg::Key(21), {n, n}) + T(4 * n) * wg::eye<T>(n);
+    const Tensor<T> symmetric = T(0.5) * a + T(0.5) * mirrored(a), l = la::cholesky(a);
+    CHECK(distance(wg::matmul(l, mirrored(l)), symmetric) < 4 * double(n) * epsilon<T>());
+    for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = i + 1; j < n; ++j) CHECK(l(i, j).item() == T(0));
+    const auto [w, v] = la::eigh(a);
+    CHECK(distance(wg::matmul(v * wg::reshape(w, {1, n}), mirrored(v)), symmetric) <
+          20 * double(n) * epsilon<T>());
+}
+
 TEMPLATE_TEST_CASE("linalg: least squares", "", float, double)
 {
     using T = TestType;
