@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "../../kernels/cpu/lane_type.hpp"
 #include "directions.hpp"
 
 namespace wengert::detail {
@@ -62,8 +63,18 @@ private:
             for (std::size_t l = 0; l < N; ++l)
                 if (g[l] != 0.0) out[l] += g[l] * partial;
         } else {
-            for (std::size_t l = 0; l < N; ++l) out[l] += g[l] * partial;
+            add_products(out, g, partial);
         }
+    }
+    /// Each product and each sum is rounded, as in the sweeps of one cotangent.
+    static void add_products(Lanes& out, const Lanes& g, double partial)
+    {
+        using L = Lane<double>;
+        if constexpr (N % L::width == 0)
+            for (std::size_t l = 0; l < N; l += L::width)
+                (L::load(&out[l]) + L::load(&g[l]) * L(partial)).store(&out[l]);
+        else
+            for (std::size_t l = 0; l < N; ++l) out[l] += unfused(g[l] * partial);
     }
     const ScalarEntry* entries_;
     std::uint32_t begin_, end_;
