@@ -37,7 +37,7 @@ template <class F> void each_upper_block(std::size_t n, std::size_t edge, const 
             f(top, left, std::min(edge, n - top), std::min(edge, n - left));
 }
 
-/// A block of a matrix, transposed: near its own one in the cache.
+/// The transpose of a block of a matrix, in memory of its own.
 template <class T, class A> struct TransposedBlock {
     static constexpr std::size_t edge = 128 / sizeof(T);
     T at[edge][edge];
@@ -52,7 +52,7 @@ template <class T, class A> struct TransposedBlock {
     }
 };
 
-/// Y = (A + Aᵀ) / 2, on and above the diagonal.
+/// Y = (A + Aᵀ) / 2 on and above the diagonal; the rest of Y is not written.
 template <Number T, class A = xsimd::default_arch> void upper_symmetric(std::size_t n, const T* a, T* y)
 {
     using Block = TransposedBlock<T, A>;
@@ -69,8 +69,8 @@ template <Number T, class A = xsimd::default_arch> void upper_symmetric(std::siz
                      });
 }
 
-/// A = L Lᵀ of the elements on and above the diagonal, which come to be Lᵀ; L is what OpenBLAS factorizes faster than Lᵀ by a third.
-/// Not 0: the order of the leading minor that is not positive.
+/// A = L Lᵀ: reads A on and above the diagonal, and overwrites that with Lᵀ. LAPACK, which reads columns, computes L; OpenBLAS
+/// is faster at that than at Lᵀ. Not 0: the order of the leading minor that is not positive.
 template <Number T> int cholesky_transposed(std::size_t n, T* a)
 {
     if constexpr (std::same_as<T, float>)
@@ -79,7 +79,7 @@ template <Number T> int cholesky_transposed(std::size_t n, T* a)
         return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', as_int(n), a, leading(n));
 }
 
-/// A triangle on and above the diagonal becomes its transpose, with zeros above.
+/// Transposes an upper triangular matrix in place: zeros lie above the diagonal then.
 template <Number T, class A = xsimd::default_arch> void transpose_to_lower(std::size_t n, T* a)
 {
     using Block = TransposedBlock<T, A>;

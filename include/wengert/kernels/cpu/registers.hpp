@@ -24,7 +24,8 @@ template <class A> struct Intrinsics<A, 16> {
     static D filled(double v) { return _mm_set1_pd(v); }
     static F load(const float* p) { return _mm_loadu_ps(p); }
     static D load(const double* p) { return _mm_loadu_pd(p); }
-    /// 16 bytes from each of places that are `step` elements apart; then, of every 16 bytes of a and b, what is low or high, in turn.
+    /// Loads 16 bytes from each of several places, which are `step` elements apart. low() and high() interleave the low and the high
+    /// halves of each 16 bytes of a and b.
     static F parts(const float* p, std::ptrdiff_t) { return load(p); }
     static D parts(const double* p, std::ptrdiff_t) { return load(p); }
     static F low(F a, F b) { return _mm_unpacklo_ps(a, b); }
