@@ -9,20 +9,19 @@
 #include <type_traits>
 
 #include "../kernels/cpu/lane.hpp"
-#include "../kernels/cpu/transpose.hpp"
 
 namespace wengert::kernels::lapack {
 
 /// Orders whose matrices share registers.
 inline bool fits_lanes(std::size_t n) { return n >= 2 && n <= 4; }
 
-/// As many records of `size` numbers as a register has elements: element e of record i is element i of x[e].
+/// Records of `size` numbers, one for each element of a register: number e of record i is element i of x[e].
 template <std::size_t Size, class L> struct RecordLanes {
     static constexpr std::size_t size = Size;
     using T = typename L::value_type;
     L x[size];
 
-    /// `count` records, one behind another. Elements without one repeat the first one, so that they raise nothing new.
+    /// Reads `count` records from contiguous memory. Elements without a record repeat the first one, so they raise no new flag.
     [[gnu::always_inline]] void read(const T* from, std::size_t count)
     {
         if (count == L::width) [[likely]]
@@ -32,7 +31,7 @@ template <std::size_t Size, class L> struct RecordLanes {
             std::copy_n(from + (i < count ? i : 0) * size, size, padded + i * size);
         read_all(padded);
     }
-    /// Every `step`-th number is one of the records'.
+    /// Writes `count` records, whose numbers are `step` apart.
     [[gnu::always_inline]] void write(T* to, std::size_t step, std::size_t count) const
     {
         T rows[size][L::width];
@@ -40,6 +39,10 @@ template <std::size_t Size, class L> struct RecordLanes {
         for (std::size_t i = 0; i < count; ++i)
 #pragma GCC unroll 4
             for (std::size_t e = 0; e < size; ++e) to[(i * size + e) * step] = rows[e][i];
+    }
+    void load(const T (&rows)[size][L::width])
+    {
+        for (std::size_t e = 0; e < size; ++e) x[e] = L::load(rows[e]);
     }
 
 private:
@@ -63,7 +66,7 @@ private:
         T rows[size][L::width];
         for (std::size_t e = 0; e < size; ++e)
             for (std::size_t i = 0; i < L::width; ++i) rows[e][i] = from[i * size + e];
-        for (std::size_t e = 0; e < size; ++e) x[e] = L::load(rows[e]);
+        load(rows);
     }
 #if defined(__SSE2__)
     /// A transpose of the registers' parts of 16 bytes. Memory in between, which is written and read in other parts, would take longer.
@@ -128,7 +131,7 @@ template <class L, class Mask> [[gnu::always_inline]] inline void exchange(Mask 
 }
 
 /// The factors of one matrix a lane: Aᵀ = P L U, as lu() has it.
-/// Its loops are written out: the numbers stay in registers then.
+/// Its loops are unrolled, so that the numbers stay in registers.
 template <std::size_t N, class L> struct LuLanes {
     using T = typename L::value_type;
     static constexpr std::size_t packed_size = N * N + N;
@@ -137,7 +140,7 @@ template <std::size_t N, class L> struct LuLanes {
     DivideBy<L> by[N];  ///< the diagonal's
 
     /// Of the elements of A, row by row.
-    [[gnu::always_inline]] LuLanes(const RecordLanes<N * N, L>& a, bool judged)
+    [[gnu::always_inline]] explicit LuLanes(const RecordLanes<N * N, L>& a, bool judged = true)
     {
         set(a.x);
 #pragma GCC unroll 4
@@ -261,8 +264,8 @@ void lu_by_lanes(std::size_t count, const T* a, T* packed, bool judged)
     }
 }
 
-/// A column of each of `count` matrices of N rows, which are as long as there are `columns`. It is fetched long before it is loaded:
-/// a load right behind stores of its parts would wait for all of these.
+/// One column of each of `count` matrices of N rows and `columns` columns. fetch() comes long before the load into registers: a
+/// load soon after the stores of its parts would wait until all of them are in the cache.
 template <std::size_t N, class L> struct ColumnAhead {
     using T = typename L::value_type;
     T rows[N][L::width];
@@ -270,12 +273,6 @@ template <std::size_t N, class L> struct ColumnAhead {
     {
         for (std::size_t i = 0; i < L::width; ++i)
             for (std::size_t r = 0; r < N; ++r) rows[r][i] = from[((i < count ? i : 0) * N + r) * columns];
-    }
-    RecordLanes<N, L> load() const
-    {
-        RecordLanes<N, L> y;
-        for (std::size_t r = 0; r < N; ++r) y.x[r] = L::load(rows[r]);
-        return y;
     }
 };
 
@@ -294,19 +291,14 @@ bool solve_by_lanes(bool transposed, std::size_t count, std::size_t columns, con
         if (columns > 1) ahead.fetch(b + at, columns, n);
         Matrix m;
         m.read(of + first * Matrix::size, n);
-        const Factors factors = [&] {
-            if constexpr (is_factored)
-                return Factors(m);
-            else
-                return Factors(m, true);
-        }();
+        const Factors factors(m);
         rounding = rounding || factors.has_rounding();
         for (std::size_t c = 0; c < columns; ++c) {
             RecordLanes<N, L> y;
             if (columns == 1)
                 y.read(b + at, n);
             else
-                y = ahead.load();
+                y.load(ahead.rows);
             if (c + 1 < columns) ahead.fetch(b + at + c + 1, columns, n);
             if (transposed)
                 factors.template solve<true>(y.x);
