@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The tests of registers and of what is written for them, built for wider registers than the other tests are: AVX2 and AVX-512, as far
-as this processor has them. --all for the factorizations of small matrices as well, which take longer to compile."""
+as this processor has them. --all for the factorizations of small matrices and derivatives of reals as well, which take longer to
+compile; where products and sums may fuse, these must not depend on how the operations lie in memory."""
 import argparse
 import pathlib
 import subprocess
@@ -8,7 +9,7 @@ import sys
 import tempfile
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-SOURCES, MORE_SOURCES = ["unit/kernels/test_lane.cpp"], ["linalg/test_lu_lanes.cpp"]
+SOURCES, MORE_SOURCES = ["unit/kernels/test_lane.cpp"], ["linalg/test_lu_lanes.cpp", "scalar/stream/test_scalar_pairs.cpp"]
 MARCHES = {"x86-64-v3": "avx2", "x86-64-v4": "avx512dq"}  # and a flag of /proc/cpuinfo
 
 
