@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../scalar/stream/impl/memory.ipp"
+#include "../scalar/stream/impl/severed.ipp"
 #include "../scalar/stream/impl/note.ipp"
 #include "../scalar/real/impl/adjoints.ipp"
 #include "../scalar/jacobian/impl/dense.ipp"

@@ -17,7 +17,14 @@ struct Tangent {
 
 struct Node : Counted {
     static constexpr std::size_t inline_inputs = 4;
-    enum Flag : std::uint8_t { is_leaf = 1, consumed = 2, rewritten = 4, packed = 8, rewound = 16 };
+    enum Flag : std::uint8_t {
+        is_leaf = 1,
+        consumed = 2,
+        rewritten = 4,
+        packed = 8,
+        rewound = 16,
+        severed = 32  ///< depends on what is consumed, so no sweep can pass it
+    };
 
     const Primitive* primitive = nullptr;
     Tape* tape = nullptr;        ///< null once the tape has gone

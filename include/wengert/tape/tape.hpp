@@ -37,6 +37,8 @@ struct TapeExtension {
     void (*level_ended)(TapeExtension&) noexcept;
     void (*rewound)(TapeExtension&) noexcept;
     void (*rerun)(TapeExtension&) noexcept;  ///< a sweep records again what a checkpoint has dropped
+    void (*used_up)(TapeExtension&,
+                    std::uint64_t since) noexcept;  ///< by backward, nodes from this sequence number on
     /// Other levels record, another tape is the thread's, or AnomalyMode is on.
     void (*changed)(TapeExtension&) noexcept;
     void (*tape_ended)(TapeExtension&) noexcept;

@@ -143,6 +143,8 @@ public:
     /// Is what n's derivative needs still wanted after this sweep?
     bool retains(const Node& n) const noexcept { return keep_ || (n.mask & lower_) != 0; }
     const std::vector<Ref<Node>>& leaves() const noexcept { return leaves_; }
+    /// The sequence number of the oldest node that it has passed.
+    std::uint64_t oldest() const noexcept { return current_ ? current_->sequence : tape_.mark().sequence; }
     Tape& tape() noexcept { return tape_; }
     std::size_t level() const noexcept { return level_; }
 

@@ -185,6 +185,8 @@ public:
             part->at(p) += static_cast<double>(g[k]);
         }
     }
+    /// Is any adjoint of a span's numbers not 0?
+    bool has_any(const ScalarSpan& s);
     /// Takes plain adjoints out, from this position on; is any of them not 0?
     template <class T> bool take(ScalarPosition position, std::uint32_t count, T* to)
     {
@@ -299,10 +301,15 @@ private:
     ChunkAdjoints* last_ = nullptr;                  ///< asked for last
 };
 
-/// Announces a span to the walk. Its cotangents are in ScalarAdjoints, not in the node.
+/// Announces a span to the walk. Its cotangents are in ScalarAdjoints, not in the node. What an earlier sweep has used up, and gets
+/// none, was read by other numbers of a later span than those that are swept.
 inline void announce(Walk& walk, Node& span)
 {
-    if (walk.reaches(&span) && !span.cotangent.value) walk.deliver(span, {token_block(), {}});
+    if (!walk.reaches(&span) || span.cotangent.value) return;
+    if ((span.flags & Node::consumed) &&
+        !ScalarAdjoints::of(walk).has_any(*static_cast<const ScalarSpan*>(span.op)))
+        return;
+    walk.deliver(span, {token_block(), {}});
 }
 
 }  // namespace wengert::detail

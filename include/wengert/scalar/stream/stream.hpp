@@ -35,6 +35,7 @@ void scalar_vjp(const Node&, const AnyTensor&, Cotangents&);  // scalar/transfor
 [[noreturn]] void refuse_unrolled(std::size_t most);
 /// Numbers come once in a process, so that a number of another thread is nobody's here.
 std::uint32_t next_span_number() noexcept;
+void drop_severed(ScalarStream& s, std::uint64_t since) noexcept;  // impl/severed.ipp
 
 }  // namespace detail
 
@@ -176,6 +177,7 @@ public:
     /// Tells a recorder on what a number depends, even if nothing records: the first run of a checkpoint needs it.
     static void tell(ScalarHandle m);
     void drop_dead(std::uint64_t start) noexcept;
+    void release(ScalarSpan& s) noexcept;
     /// The sweep has used a span up.
     void consume(ScalarSpan& s) noexcept;
     /// Called where the span's node ends.
@@ -274,7 +276,6 @@ private:
     std::uint32_t number_for(ScalarSpan& s, std::uint8_t mask);
     void end_level() noexcept;
     void drop(ScalarSpan& s) noexcept;
-    void release(ScalarSpan& s) noexcept;
 
     Tape& tape_;
     void keep_line(ScalarHandle m);
@@ -387,4 +388,5 @@ inline constexpr Primitive scalar_primitive = [] {
 #ifndef WENGERT_COMPILED
 #include "impl/note.ipp"
 #include "impl/memory.ipp"
+#include "impl/severed.ipp"
 #endif

@@ -51,6 +51,7 @@ WENGERT_INLINE void backward_any(const AnyTensor& y, Ref<Block> cotangent, const
     std::pair<Node*, AnyTensor> root(y.node.get(), AnyTensor{std::move(cotangent), {}});
     walk.run(&root, 1);
     commit_gradients(walk);
+    if (tape.extension && !options.retain) tape.extension->used_up(*tape.extension, walk.oldest());
 }
 
 }  // namespace detail

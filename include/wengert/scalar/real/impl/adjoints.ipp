@@ -228,6 +228,19 @@ WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarSpan& s, ScalarPosition fr
         sweep_plain<true, true, true>(part, begin, end);
 }
 
+WENGERT_INLINE bool ScalarAdjoints::has_any(const ScalarSpan& s)
+{
+    const std::size_t count = s.end - s.begin;
+    ChunkAdjoints& part = part_of(s.begin, count);
+    if (recorded_) {
+        const auto first = part.rich.begin() + static_cast<std::ptrdiff_t>(s.begin - part.base);
+        return std::any_of(first, first + static_cast<std::ptrdiff_t>(count),
+                           [](const Real<double>& g) { return g.is_active() || g.plain() != 0.0; });
+    }
+    const double* const first = &part.at(s.begin);
+    return std::any_of(first, first + count * part.width, [](double g) { return g != 0.0; });
+}
+
 WENGERT_INLINE void ScalarAdjoints::done(const ScalarSpan& s, bool wanted)
 {
     if (recorded_ || s.begin == stream_.end_of(s)) return;

@@ -49,6 +49,9 @@ WENGERT_INLINE ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
             if (v.leaf.node && (v.leaf.node->flags & Node::rewound)) s.end_variable(v);
     };
     rerun = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).close(); };
+    used_up = [](TapeExtension& e, std::uint64_t since) noexcept {
+        detail::drop_severed(static_cast<ScalarStream&>(e), since);
+    };
     changed = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).settle(nothing); };
     bytes_of = [](const TapeExtension& e, const Node& n) noexcept -> std::int64_t {
         const auto& s = static_cast<const ScalarStream&>(e);

@@ -1,0 +1,263 @@
+// Numbers that depend on what backward has used up: they go with it, and nothing else does.
+#include "scalar/stream/scalar_tape.hpp"
+
+#include <wengert/ops/elementwise/math.hpp>
+#include <wengert/ops/sum.hpp>
+
+#include <functional>
+#include <optional>
+#include <random>
+
+namespace wg = wengert;
+using namespace scalar_tape;
+
+namespace {
+
+R through_tensor(const R& x) { return wg::real(wg::tensor(x)); }
+
+/// Variables with the values 2, 3 and 5 of a tape of their own.
+struct Variables {
+    wg::TapeScope tape;
+    R w = 2.0, v = 3.0, u = 5.0;
+    Variables() { w.requires_grad(), v.requires_grad(), u.requires_grad(); }
+    std::pair<double, double> gradients()
+    {
+        const std::pair<double, double> g(w.grad(), v.grad());
+        w.zero_grad(), v.zero_grad();
+        return g;
+    }
+    std::pair<double, double> swept(const R& y, wg::BackwardOptions options = {})
+    {
+        wg::backward(y, options);
+        return gradients();
+    }
+};
+
+using Monitor = std::function<R(const R& loss, const R& w)>;
+
+/// What a program computes beside its loss, and never sweeps.
+const Monitor monitors[] = {
+    [](const R& loss, const R&) { return through_tensor(loss); },
+    [](const R& loss, const R& w) { return through_tensor(loss) * w + 1.0; },
+    [](const R& loss, const R& w) {
+        return wg::real(sum(square(wg::stack(std::vector<R>{loss, w, w}))));
+    },
+    [](const R& loss, const R&) { return wg::checkpoint([](const R& x) { return x * x; })(loss) * 2.0; },
+    [](const R& loss, const R& w) { return wg::grad([&](const R& x) { return x * x * loss; })(w); },
+    [](const R& loss, const R& w) {
+        return wg::grad([&](const R& x) { return through_tensor(x * loss) * x; })(through_tensor(w * 2.0));
+    },
+    [](const R& loss, const R& w) { return wg::jvp([&](const R& x) { return x * loss; }, w, loss).second; },
+    [](const R& loss, const R& w) { return through_tensor(through_tensor(loss) * w) * through_tensor(w); },
+};
+
+}  // namespace
+
+TEST_CASE("What a loop computes beside its loss, and does not sweep, goes with the loss")
+{
+    for (const Monitor& monitor : monitors)
+        for (const std::size_t chunk : {std::size_t{1} << 20, std::size_t{16}}) {
+            CAPTURE(&monitor - monitors, chunk);
+            Variables of;
+            wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
+            stream.set_budget({.chunk = chunk});
+            for (int step = 0; step < 20; ++step) {
+                R loss = of.w * of.v;
+                for (int k = 0; k < 8; ++k) loss = loss + sin(loss);
+                const R beside = monitor(loss, of.w);
+                const std::pair<double, double> g = of.swept(loss);
+                CHECK(g.first * 2.0 == g.second * 3.0);
+                CHECK(stream.spans().empty());
+                CHECK(wg::Tape::current().size() == 3);
+                if (beside.is_active()) refused(beside, "backward has used it up");
+            }
+        }
+}
+
+TEST_CASE("Tensors that are used up take the numbers that were made from them along")
+{
+    Variables of;
+    D p = {2.0};
+    p.requires_grad();
+    for (int step = 0; step < 5; ++step) {
+        const D y = square(p);
+        const R made = wg::real(y) * of.w;
+        wg::backward(sum(y));
+        CHECK(wg::ScalarStream::of(wg::Tape::current()).spans().empty());
+        refused(made, "backward has used it up");
+    }
+    CHECK(p.grad()(0).item() == 20.0);
+}
+
+TEST_CASE_METHOD(Variables,
+                 "A number that can be swept stays, although one beside it depends on what is used up")
+{
+    const R loss = w * v, severed = through_tensor(loss) * w, other = u * u;
+    CHECK(swept(loss) == std::pair(3.0, 2.0));
+    CHECK_THROWS_AS(wg::backward(severed, {.retain = true}), wg::TapeError);
+    wg::backward(other);
+    CHECK(u.grad() == 10.0);
+    CHECK(recorded() == 0);
+}
+
+TEST_CASE_METHOD(Variables,
+                 "Sums of what is used up and of other numbers are refused, also by way of tensors")
+{
+    const R loss = w * v, other = through_tensor(w * 5.0), both = other + through_tensor(loss);
+    const D stacked = wg::stack(std::vector<R>{other, loss});
+    const R again = wg::real(sum(stacked));
+    CHECK(swept(loss) == std::pair(3.0, 2.0));
+    CHECK_THROWS_AS(wg::backward(both), wg::TapeError);
+    CHECK_THROWS_AS(wg::backward(sum(stacked)), wg::TapeError);
+    refused(again, "backward has used it up");
+}
+
+TEST_CASE_METHOD(Variables, "What is retained severs nothing")
+{
+    const R loss = w * v, later = through_tensor(loss) * w;
+    CHECK(swept(loss, {.retain = true}) == std::pair(3.0, 2.0));
+    CHECK(swept(later) == std::pair(12.0, 4.0));
+}
+
+TEST_CASE_METHOD(Variables, "A variable that a severed span has entered is one for numbers after it")
+{
+    const R loss = w * v, severed = through_tensor(loss) * u;
+    const D of_variable = wg::stack(std::vector<R>{u});
+    const R later = wg::real(sum(square(of_variable)));
+    CHECK(swept(loss) == std::pair(3.0, 2.0));
+    wg::backward(later);
+    CHECK(u.grad() == 10.0);
+    CHECK(recorded() == 0);
+}
+
+namespace {
+
+/// A number, or nothing where its operation was refused.
+using Number = std::optional<R>;
+using Gradient = std::vector<double>;
+
+/// What happened to a step of a program: nothing where it was refused.
+using Outcome = std::optional<Gradient>;
+
+/// Draws numbers, and sweeps of some of them. A program with `like` does as another one did: what was refused there is not recorded
+/// here, and must be something that cannot be swept.
+class Program {
+public:
+    Program(unsigned seed, const std::vector<Outcome>* like)
+        : random_(seed), variables_{0.53, -0.81, 1.27}, like_(like)
+    {
+        for (R& x : variables_) x.requires_grad();
+        pool_.assign(variables_.begin(), variables_.end());
+    }
+    std::vector<Outcome> run(int steps)
+    {
+        while (steps-- > 0) {
+            const unsigned what = draw(12);
+            Number &a = pick(), &b = pick(), &c = pick();
+            const bool refused_there = like_ && !(*like_)[all_.size()];
+            if (what < 3)
+                all_.push_back(refused_there ? probed(a) : swept(a, what == 0));
+            else
+                add(refused_there ? untouched(a, b, c) : computed(what, a, b, c));
+            if (what < 3 || !all_.back()) new_span();
+        }
+        return std::move(all_);
+    }
+
+private:
+    /// A sweep uses up spans. Whatever else there is, they begin after sweeps and refusals.
+    static void new_span()
+    {
+        wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
+        stream.close();
+        for (wg::ScalarVariable& v : stream.variables) v.entered = {};
+    }
+    unsigned draw(unsigned n) { return static_cast<unsigned>(random_() % n); }
+    Number& pick() { return pool_[draw(static_cast<unsigned>(pool_.size()))]; }
+    void add(Number made)
+    {
+        all_.push_back(made ? Outcome(Gradient{made->value()}) : std::nullopt);
+        if (pool_.size() < 14)
+            pool_.push_back(std::move(made));
+        else
+            pool_[3 + draw(11)] = std::move(made);
+    }
+    static Number computed(unsigned what, const Number& x, const Number& y, const Number& z)
+    {
+        if (!x || !y || !z) return std::nullopt;
+        const R &a = *x, &b = *y, &c = *z;
+        try {
+            switch (what) {
+            case 3: return sin(a) * 0.7;
+            case 4: return a * b + c;
+            case 5: return through_tensor(a);
+            case 6: return wg::elements(sin(wg::stack(std::vector<R>{a * b * c, b, c})))[0];
+            case 7: return wg::checkpoint([](const R& p, const R& q) { return sin(p) * q; })(a, b);
+            case 8: return wg::grad([&](const R& p) { return p * b * sin(p) + through_tensor(p * c); })(a);
+            case 9: return wg::jvp([&](const R& p) { return sin(p * b); }, a, c).second;
+            case 10: return wg::real(sum(wg::stack(std::vector<R>{a, b}) * D{0.5, 2.0}));
+            default: return a - 0.5 * b;
+            }
+        } catch (const wg::TapeError&) {
+            return std::nullopt;
+        }
+    }
+    /// The gradient without using up anything.
+    Outcome probed(const Number& y)
+    {
+        if (!y || !y->is_active()) return std::nullopt;
+        try {
+            wg::backward(*y, {.retain = true});
+        } catch (const wg::TapeError&) {
+            return std::nullopt;
+        }
+        Gradient g;
+        for (R& x : variables_) g.push_back(x.grad()), x.zero_grad();
+        return g;
+    }
+    Outcome swept(const Number& y, bool retain)
+    {
+        Outcome g = probed(y);
+        if (!g || retain) return g;
+        wg::backward(*y);
+        for (R& x : variables_) x.zero_grad();
+        return g;
+    }
+    Number untouched(const Number& a, const Number& b, const Number& c)
+    {
+        CHECK_FALSE((sweepable(a) && sweepable(b) && sweepable(c)));
+        return std::nullopt;
+    }
+    bool sweepable(const Number& x) { return x && (!x->is_active() || probed(x)); }
+
+    std::mt19937 random_;
+    std::vector<R> variables_;
+    std::vector<Number> pool_;
+    std::vector<Outcome> all_;
+    const std::vector<Outcome>* like_;
+};
+
+/// What is severed is dropped, or kept where the program is to do as another one did.
+std::vector<Outcome> outcomes(unsigned seed, std::size_t chunk, const std::vector<Outcome>* like = nullptr)
+{
+    const wg::TapeScope tape;
+    wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
+    stream.set_budget({.chunk = chunk});
+    if (like) stream.used_up = [](wg::TapeExtension&, std::uint64_t) noexcept {};
+    return Program(seed, like).run(60);
+}
+
+}  // namespace
+
+TEST_CASE("Random programs have the same gradients where severed numbers are kept")
+{
+    std::size_t gradients = 0, refusals = 0;
+    for (unsigned seed = 0; seed < 400; ++seed)
+        for (const std::size_t chunk : {std::size_t{1} << 20, std::size_t{24}}) {
+            CAPTURE(seed, chunk);
+            const std::vector<Outcome> dropped = outcomes(seed, chunk);
+            CHECK(outcomes(seed, chunk, &dropped) == dropped);
+            for (const Outcome& o : dropped) (o ? gradients : refusals) += 1;
+        }
+    CHECK((gradients > 2000 && refusals > 2000));
+}
