@@ -33,23 +33,23 @@ struct Variables {
     }
 };
 
-using Monitor = std::function<R(const R& loss, const R& w)>;
+using Monitor = std::function<R(const R& loss, const R& x)>;
 
 /// What a program computes beside its loss, and never sweeps.
 const Monitor monitors[] = {
     [](const R& loss, const R&) { return through_tensor(loss); },
-    [](const R& loss, const R& w) { return through_tensor(loss) * w + 1.0; },
-    [](const R& loss, const R& w) { return w - w * through_tensor(loss); },
-    [](const R& loss, const R& w) {
-        return wg::real(sum(square(wg::stack(std::vector<R>{loss, w, w}))));
+    [](const R& loss, const R& x) { return through_tensor(loss) * x + 1.0; },
+    [](const R& loss, const R& x) { return x * through_tensor(loss); },
+    [](const R& loss, const R& x) {
+        return wg::real(sum(square(wg::stack(std::vector<R>{loss, x, x}))));
     },
-    [](const R& loss, const R&) { return wg::checkpoint([](const R& x) { return x * x; })(loss) * 2.0; },
-    [](const R& loss, const R& w) { return wg::grad([&](const R& x) { return x * x * loss; })(w); },
-    [](const R& loss, const R& w) {
-        return wg::grad([&](const R& x) { return through_tensor(x * loss) * x; })(through_tensor(w * 2.0));
+    [](const R& loss, const R&) { return wg::checkpoint([](const R& y) { return y * y; })(loss) * 2.0; },
+    [](const R& loss, const R& x) { return wg::grad([&](const R& y) { return y * y * loss; })(x); },
+    [](const R& loss, const R& x) {
+        return wg::grad([&](const R& y) { return through_tensor(y * loss) * y; })(through_tensor(x * 2.0));
     },
-    [](const R& loss, const R& w) { return wg::jvp([&](const R& x) { return x * loss; }, w, loss).second; },
-    [](const R& loss, const R& w) { return through_tensor(through_tensor(loss) * w) * through_tensor(w); },
+    [](const R& loss, const R& x) { return wg::jvp([&](const R& y) { return y * loss; }, x, loss).second; },
+    [](const R& loss, const R& x) { return through_tensor(through_tensor(loss) * x) * through_tensor(x); },
 };
 
 }  // namespace
@@ -62,10 +62,10 @@ TEST_CASE("What a loop computes beside its loss, and does not sweep, goes with t
             Variables of;
             wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
             stream.set_budget({.chunk = chunk});
-            for (int step = 0; step < 20; ++step) {
+            for (int step = 0; step < 40; ++step) {
                 R loss = of.w * of.v;
                 for (int k = 0; k < 8; ++k) loss = loss + sin(loss);
-                const R beside = monitor(loss, of.w);
+                const R beside = monitor(loss, step % 2 ? of.u : of.w);
                 const std::pair<double, double> g = of.swept(loss);
                 CHECK(g.first * 2.0 == g.second * 3.0);
                 CHECK(stream.spans().empty());
@@ -122,7 +122,8 @@ TEST_CASE_METHOD(Variables, "What is retained severs nothing")
 
 TEST_CASE_METHOD(Variables, "A variable that a severed span has entered is one for numbers after it")
 {
-    const R loss = w * v, severed = through_tensor(loss) * u;
+    const R loss = w * v;
+    [[maybe_unused]] const R severed = through_tensor(loss) * u;
     const D of_variable = wg::stack(std::vector<R>{u});
     const R later = wg::real(sum(square(of_variable)));
     CHECK(swept(loss) == std::pair(3.0, 2.0));

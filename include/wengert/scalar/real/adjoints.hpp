@@ -186,7 +186,7 @@ public:
         }
     }
     /// Is any adjoint of a span's numbers not 0?
-    bool has_any(const ScalarSpan& s);
+    bool has_any(const Node& span);
     /// Takes plain adjoints out, from this position on; is any of them not 0?
     template <class T> bool take(ScalarPosition position, std::uint32_t count, T* to)
     {
@@ -306,9 +306,7 @@ private:
 inline void announce(Walk& walk, Node& span)
 {
     if (!walk.reaches(&span) || span.cotangent.value) return;
-    if ((span.flags & Node::consumed) &&
-        !ScalarAdjoints::of(walk).has_any(*static_cast<const ScalarSpan*>(span.op)))
-        return;
+    if ((span.flags & Node::consumed) && !ScalarAdjoints::of(walk).has_any(span)) return;
     walk.deliver(span, {token_block(), {}});
 }
 

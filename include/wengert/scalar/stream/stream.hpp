@@ -81,6 +81,8 @@ public:
     const std::vector<ScalarSpan*>& spans() const noexcept { return spans_; }
     /// So many spans have begun so far.
     std::uint64_t begun() const noexcept { return begun_; }
+    /// The span whose node that is, or null.
+    ScalarSpan* span_of(const Node& n) const noexcept;
     /// The span of a position, or null.
     ScalarSpan* find(ScalarPosition p) const noexcept
     {

@@ -228,8 +228,9 @@ WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarSpan& s, ScalarPosition fr
         sweep_plain<true, true, true>(part, begin, end);
 }
 
-WENGERT_INLINE bool ScalarAdjoints::has_any(const ScalarSpan& s)
+WENGERT_INLINE bool ScalarAdjoints::has_any(const Node& span)
 {
+    const ScalarSpan& s = *stream_.span_of(span);
     const std::size_t count = s.end - s.begin;
     ChunkAdjoints& part = part_of(s.begin, count);
     if (recorded_) {

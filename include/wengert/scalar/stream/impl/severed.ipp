@@ -111,7 +111,7 @@ try {
         const bool is_span = span != s.spans().end() && (*span)->node == n;
         severed.look_at(*n, is_span ? *span++ : nullptr);
     }
-    for (const Ref<Node>& useless : severed.useless()) s.release(*static_cast<ScalarSpan*>(useless->op));
+    for (const Ref<Node>& useless : severed.useless()) s.release(*s.span_of(*useless));
 } catch (const std::bad_alloc&) {  // they go another time
 }
 

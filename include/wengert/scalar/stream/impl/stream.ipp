@@ -55,11 +55,8 @@ WENGERT_INLINE ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
     changed = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).settle(nothing); };
     bytes_of = [](const TapeExtension& e, const Node& n) noexcept -> std::int64_t {
         const auto& s = static_cast<const ScalarStream&>(e);
-        const auto at = std::lower_bound(
-            s.spans_.begin(), s.spans_.end(), n.sequence,
-            [](const ScalarSpan* span, std::uint64_t sequence) { return span->node->sequence < sequence; });
-        if (at == s.spans_.end() || (*at)->node != &n) return 0;
-        return static_cast<std::int64_t>((s.end_of(**at) - (*at)->begin) * sizeof(ScalarEntry));
+        const ScalarSpan* const span = s.span_of(n);
+        return span ? static_cast<std::int64_t>((s.end_of(*span) - span->begin) * sizeof(ScalarEntry)) : 0;
     };
     tape_ended = [](TapeExtension& e) noexcept {
         auto& s = static_cast<ScalarStream&>(e);
@@ -77,6 +74,14 @@ WENGERT_INLINE void ScalarStream::look_at_newest() noexcept
     const std::size_t before = std::min(held_entries_, offset(chunk())), room = held_entries_ - before;
     ScalarCursor::entries = memory_ + before;
     capacity = static_cast<Count>(std::min(room, std::max<std::size_t>(budget_.in_chunk(), size())));
+}
+
+WENGERT_INLINE ScalarSpan* ScalarStream::span_of(const Node& n) const noexcept
+{
+    const auto at = std::lower_bound(
+        spans_.begin(), spans_.end(), n.sequence,
+        [](const ScalarSpan* span, std::uint64_t sequence) { return span->node->sequence < sequence; });
+    return at != spans_.end() && (*at)->node == &n ? *at : nullptr;
 }
 
 WENGERT_INLINE void ScalarStream::end_level() noexcept
