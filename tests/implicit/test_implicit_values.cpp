@@ -141,6 +141,13 @@ TEST_CASE("implicit: what has no answer throws with the function, what it did an
     });
     refuses<wg::NumericError>({"[minimize]", "not converged"},
                               [&] { wg::minimize([](const D& y) { return y; }, two, {.iterations = 20}); });
+    const D start = {1.0, 2.0};  // of functions without a minimum, whose value outgrows their slope
+    refuses<wg::NumericError>({"[minimize]", "not converged"},
+                              [&] { wg::minimize([](const D& y) { return -sum(y * y); }, start); });
+    refuses<wg::NumericError>({"[minimize]", "not converged"},
+                              [&] { wg::minimize([](const D& y) { return sum(y * y * y); }, start); });
+    refuses<wg::NumericError>({"[minimize]", "not converged"},
+                              [&] { wg::minimize([](const D& y) { return -sum(exp(y)); }, start); });
     refuses<wg::NumericError>({"[cg]", "not converged"}, [&] {
         wg::cg([](const D& y) { return 0.0 * y; }, D{1.0, 2.0});
     });

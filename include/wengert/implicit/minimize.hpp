@@ -59,8 +59,12 @@ Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& op
     const Tensor<T, D> unit = linalg::detail::unit_beside(reshape(x0, {1, -1}));
     const State s = while_loop(test, body, State{x0, f0, g0, first * unit, zero + T(1), zero, zero}, at);
     const Tensor<T, D> slope = greatest(s.g);
-    return settled(ImplicitName::minimize, options.report, s.x, slope <= tolerance * (T(1) + abs(s.f)),
-                   s.count, s.rejected, s.count + T(1), zero, slope, at);
+    // A function without a minimum falls for ever: its value outgrows its slope, and that is steeper than at the start.
+    const Tensor<bool, D> ends =
+        logical_and(slope <= greatest(g0), abs(s.f) <= std::numeric_limits<T>::max());
+    const Tensor<bool, D> is_least = logical_and(slope <= tolerance * (T(1) + abs(s.f)), ends);
+    return settled(ImplicitName::minimize, options.report, s.x, is_least, s.count, s.rejected, s.count + T(1),
+                   zero, slope, at);
 }
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include <functional>
 #include <tuple>
 
+#include <wengert/linalg.hpp>
 #include <wengert/random.hpp>
 #include <wengert/wengert.hpp>
 
@@ -178,4 +179,28 @@ TEST_CASE("vmap: errors name it and the line of the call", "[vmap]")
     refused([&] { mapped(number, number); }, "[vmap]", __LINE__);
     refused([&] { beyond(rows); }, "[vmap]", __LINE__);
     refused([&] { many(rows); }, "[vmap] 2 axes for 1 arguments", __LINE__);
+}
+
+TEST_CASE(
+    "vmap: of no rows runs the body on zeros that nobody reads: loops end, and nothing is refused or called",
+    "[vmap]")
+{
+    const auto no_rows = [](const auto& f, const D& x) {
+        return vmap(f)(x).shape() == freeze(vmap(f))(x).shape();
+    };
+    const D none = zeros<double>({0}), matrices = zeros<double>({0, 3, 3});
+    CHECK(no_rows(
+        [](const D& x) {
+            return while_loop([](const D& s) { return s < 10.0; }, [](const D& s) { return 2.0 * s; }, x);
+        },
+        none));
+    CHECK(no_rows([](const D& a) { return linalg::inv(a); }, matrices));
+    CHECK(scan([](const D& s, const D& a) { return std::pair(s, linalg::cholesky(a)); }, D(1.0), matrices)
+              .second.shape() == Shape{0, 3, 3});
+    int calls = 0;
+    vmap([&](const D& x) {
+        host_callback([&](const D&) { ++calls; }, x);
+        return x;
+    })(none);
+    CHECK(calls == 0);
 }
