@@ -13,13 +13,13 @@ using namespace scalar_tape;
 
 namespace {
 
-R through_tensor(const R& x) { return wg::real(wg::tensor(x)); }
+R by_way_of_tensor(const R& x) { return wg::real(wg::tensor(x)); }
 
-/// Variables with the values 2, 3 and 5 of a tape of their own.
-struct Variables {
+/// SeveredVariables with the values 2, 3 and 5 of a tape of their own.
+struct SeveredVariables {
     wg::TapeScope tape;
     R w = 2.0, v = 3.0, u = 5.0;
-    Variables() { w.requires_grad(), v.requires_grad(), u.requires_grad(); }
+    SeveredVariables() { w.requires_grad(), v.requires_grad(), u.requires_grad(); }
     std::pair<double, double> gradients()
     {
         const std::pair<double, double> g(w.grad(), v.grad());
@@ -33,33 +33,36 @@ struct Variables {
     }
 };
 
-using Monitor = std::function<R(const R& loss, const R& x)>;
+using SeveredMonitor = std::function<R(const R& loss, const R& x)>;
 
 /// What a program computes beside its loss, and never sweeps.
-const Monitor monitors[] = {
-    [](const R& loss, const R&) { return through_tensor(loss); },
-    [](const R& loss, const R& x) { return through_tensor(loss) * x + 1.0; },
-    [](const R& loss, const R& x) { return x * through_tensor(loss); },
+const SeveredMonitor severed_monitors[] = {
+    [](const R& loss, const R&) { return by_way_of_tensor(loss); },
+    [](const R& loss, const R& x) { return by_way_of_tensor(loss) * x + 1.0; },
+    [](const R& loss, const R& x) { return x * by_way_of_tensor(loss); },
     [](const R& loss, const R& x) {
         return wg::real(sum(square(wg::stack(std::vector<R>{loss, x, x}))));
     },
     [](const R& loss, const R&) { return wg::checkpoint([](const R& y) { return y * y; })(loss) * 2.0; },
     [](const R& loss, const R& x) { return wg::grad([&](const R& y) { return y * y * loss; })(x); },
     [](const R& loss, const R& x) {
-        return wg::grad([&](const R& y) { return through_tensor(y * loss) * y; })(through_tensor(x * 2.0));
+        return wg::grad([&](const R& y) { return by_way_of_tensor(y * loss) * y; })(
+            by_way_of_tensor(x * 2.0));
     },
     [](const R& loss, const R& x) { return wg::jvp([&](const R& y) { return y * loss; }, x, loss).second; },
-    [](const R& loss, const R& x) { return through_tensor(through_tensor(loss) * x) * through_tensor(x); },
+    [](const R& loss, const R& x) {
+        return by_way_of_tensor(by_way_of_tensor(loss) * x) * by_way_of_tensor(x);
+    },
 };
 
 }  // namespace
 
 TEST_CASE("What a loop computes beside its loss, and does not sweep, goes with the loss")
 {
-    for (const Monitor& monitor : monitors)
+    for (const SeveredMonitor& monitor : severed_monitors)
         for (const std::size_t chunk : {std::size_t{1} << 20, std::size_t{16}}) {
-            CAPTURE(&monitor - monitors, chunk);
-            Variables of;
+            CAPTURE(&monitor - severed_monitors, chunk);
+            SeveredVariables of;
             wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
             stream.set_budget({.chunk = chunk});
             for (int step = 0; step < 40; ++step) {
@@ -77,7 +80,7 @@ TEST_CASE("What a loop computes beside its loss, and does not sweep, goes with t
 
 TEST_CASE("Tensors that are used up take the numbers that were made from them along")
 {
-    Variables of;
+    SeveredVariables of;
     D p = {2.0};
     p.requires_grad();
     for (int step = 0; step < 5; ++step) {
@@ -90,10 +93,10 @@ TEST_CASE("Tensors that are used up take the numbers that were made from them al
     CHECK(p.grad()(0).item() == 20.0);
 }
 
-TEST_CASE_METHOD(Variables,
+TEST_CASE_METHOD(SeveredVariables,
                  "A number that can be swept stays, although one beside it depends on what is used up")
 {
-    const R loss = w * v, severed = through_tensor(loss) * w, other = u * u;
+    const R loss = w * v, severed = by_way_of_tensor(loss) * w, other = u * u;
     CHECK(swept(loss) == std::pair(3.0, 2.0));
     CHECK_THROWS_AS(wg::backward(severed, {.retain = true}), wg::TapeError);
     wg::backward(other);
@@ -101,10 +104,10 @@ TEST_CASE_METHOD(Variables,
     CHECK(recorded() == 0);
 }
 
-TEST_CASE_METHOD(Variables,
+TEST_CASE_METHOD(SeveredVariables,
                  "Sums of what is used up and of other numbers are refused, also by way of tensors")
 {
-    const R loss = w * v, other = through_tensor(w * 5.0), both = other + through_tensor(loss);
+    const R loss = w * v, other = by_way_of_tensor(w * 5.0), both = other + by_way_of_tensor(loss);
     const D stacked = wg::stack(std::vector<R>{other, loss});
     const R again = wg::real(sum(stacked));
     CHECK(swept(loss) == std::pair(3.0, 2.0));
@@ -113,17 +116,17 @@ TEST_CASE_METHOD(Variables,
     refused(again, "backward has used it up");
 }
 
-TEST_CASE_METHOD(Variables, "What is retained severs nothing")
+TEST_CASE_METHOD(SeveredVariables, "What is retained severs nothing")
 {
-    const R loss = w * v, later = through_tensor(loss) * w;
+    const R loss = w * v, later = by_way_of_tensor(loss) * w;
     CHECK(swept(loss, {.retain = true}) == std::pair(3.0, 2.0));
     CHECK(swept(later) == std::pair(12.0, 4.0));
 }
 
-TEST_CASE_METHOD(Variables, "A variable that a severed span has entered is one for numbers after it")
+TEST_CASE_METHOD(SeveredVariables, "A variable that a severed span has entered is one for numbers after it")
 {
     const R loss = w * v;
-    [[maybe_unused]] const R severed = through_tensor(loss) * u;
+    [[maybe_unused]] const R severed = by_way_of_tensor(loss) * u;
     const D of_variable = wg::stack(std::vector<R>{u});
     const R later = wg::real(sum(square(of_variable)));
     CHECK(swept(loss) == std::pair(3.0, 2.0));
@@ -135,27 +138,27 @@ TEST_CASE_METHOD(Variables, "A variable that a severed span has entered is one f
 namespace {
 
 /// A number, or nothing where its operation was refused.
-using Number = std::optional<R>;
-using Gradient = std::vector<double>;
+using SeveredNumber = std::optional<R>;
+using SeveredGradient = std::vector<double>;
 
 /// What happened to a step of a program: nothing where it was refused.
-using Outcome = std::optional<Gradient>;
+using SeveredOutcome = std::optional<SeveredGradient>;
 
 /// Draws numbers, and sweeps of some of them. A program with `like` does as another one did: what was refused there is not recorded
 /// here, and must be something that cannot be swept.
-class Program {
+class SeveredDraws {
 public:
-    Program(unsigned seed, const std::vector<Outcome>* like)
+    SeveredDraws(unsigned seed, const std::vector<SeveredOutcome>* like)
         : random_(seed), variables_{0.53, -0.81, 1.27}, like_(like)
     {
         for (R& x : variables_) x.requires_grad();
         pool_.assign(variables_.begin(), variables_.end());
     }
-    std::vector<Outcome> run(int steps)
+    std::vector<SeveredOutcome> run(int steps)
     {
         while (steps-- > 0) {
             const unsigned what = draw(12);
-            Number &a = pick(), &b = pick(), &c = pick();
+            SeveredNumber &a = pick(), &b = pick(), &c = pick();
             const bool refused_there = like_ && !(*like_)[all_.size()];
             if (what < 3)
                 all_.push_back(refused_there ? probed(a) : swept(a, what == 0));
@@ -175,29 +178,30 @@ private:
         for (wg::ScalarVariable& v : stream.variables) v.entered = {};
     }
     unsigned draw(unsigned n) { return static_cast<unsigned>(random_() % n); }
-    Number& pick() { return pool_[draw(static_cast<unsigned>(pool_.size()))]; }
-    void add(Number made)
+    SeveredNumber& pick() { return pool_[draw(static_cast<unsigned>(pool_.size()))]; }
+    void add(SeveredNumber made)
     {
-        all_.push_back(made ? Outcome(Gradient{made->value()}) : std::nullopt);
+        all_.push_back(made ? SeveredOutcome(SeveredGradient{made->value()}) : std::nullopt);
         if (pool_.size() < 14)
             pool_.push_back(std::move(made));
         else
             pool_[3 + draw(11)] = std::move(made);
     }
-    static Number computed(unsigned what, const Number& x, const Number& y, const Number& z)
+    static SeveredNumber computed(unsigned what, const SeveredNumber& x, const SeveredNumber& y,
+                                  const SeveredNumber& z)
     {
         if (!x || !y || !z) return std::nullopt;
         const R &a = *x, &b = *y, &c = *z;
         try {
-            for (const Number* n : {&x, &y, &z})  // so that a refused step records nothing
+            for (const SeveredNumber* n : {&x, &y, &z})  // so that a refused step records nothing
                 (void)wg::ScalarStream::of(wg::Tape::current()).dependence((*n)->handle(), "step");
             switch (what) {
             case 3: return sin(a) * 0.7;
             case 4: return a * b + c;
-            case 5: return through_tensor(a);
+            case 5: return by_way_of_tensor(a);
             case 6: return wg::elements(sin(wg::stack(std::vector<R>{a * b * c, b, c})))[0];
             case 7: return wg::checkpoint([](const R& p, const R& q) { return sin(p) * q; })(a, b);
-            case 8: return wg::grad([&](const R& p) { return p * b * sin(p) + through_tensor(p * c); })(a);
+            case 8: return wg::grad([&](const R& p) { return p * b * sin(p) + by_way_of_tensor(p * c); })(a);
             case 9: return wg::jvp([&](const R& p) { return sin(p * b); }, a, c).second;
             case 10: return wg::real(sum(wg::stack(std::vector<R>{a, b}) * D{0.5, 2.0}));
             default: return a - 0.5 * b;
@@ -207,7 +211,7 @@ private:
         }
     }
     /// The gradient without using up anything.
-    Outcome probed(const Number& y)
+    SeveredOutcome probed(const SeveredNumber& y)
     {
         if (!y || !y->is_active()) return std::nullopt;
         try {
@@ -215,40 +219,41 @@ private:
         } catch (const wg::TapeError&) {
             return std::nullopt;
         }
-        Gradient g;
+        SeveredGradient g;
         for (R& x : variables_) g.push_back(x.grad()), x.zero_grad();
         return g;
     }
-    Outcome swept(const Number& y, bool retain)
+    SeveredOutcome swept(const SeveredNumber& y, bool retain)
     {
-        Outcome g = probed(y);
+        SeveredOutcome g = probed(y);
         if (!g || retain) return g;
         wg::backward(*y);
         for (R& x : variables_) x.zero_grad();
         return g;
     }
-    Number untouched(const Number& a, const Number& b, const Number& c)
+    SeveredNumber untouched(const SeveredNumber& a, const SeveredNumber& b, const SeveredNumber& c)
     {
         CHECK_FALSE((sweepable(a) && sweepable(b) && sweepable(c)));
         return std::nullopt;
     }
-    bool sweepable(const Number& x) { return x && (!x->is_active() || probed(x)); }
+    bool sweepable(const SeveredNumber& x) { return x && (!x->is_active() || probed(x)); }
 
     std::mt19937 random_;
     std::vector<R> variables_;
-    std::vector<Number> pool_;
-    std::vector<Outcome> all_;
-    const std::vector<Outcome>* like_;
+    std::vector<SeveredNumber> pool_;
+    std::vector<SeveredOutcome> all_;
+    const std::vector<SeveredOutcome>* like_;
 };
 
 /// What is severed is dropped, or kept where the program is to do as another one did.
-std::vector<Outcome> outcomes(unsigned seed, std::size_t chunk, const std::vector<Outcome>* like = nullptr)
+std::vector<SeveredOutcome> severed_outcomes(unsigned seed, std::size_t chunk,
+                                             const std::vector<SeveredOutcome>* like = nullptr)
 {
     const wg::TapeScope tape;
     wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
     stream.set_budget({.chunk = chunk});
     if (like) stream.used_up = [](wg::TapeExtension&, std::uint64_t) noexcept {};
-    return Program(seed, like).run(60);
+    return SeveredDraws(seed, like).run(60);
 }
 
 }  // namespace
@@ -258,9 +263,9 @@ TEST_CASE("Random programs have the same gradients and refusals where severed nu
     std::size_t gradients = 0, refusals = 0;
     for (unsigned seed = 0; seed < 800; ++seed) {
         CAPTURE(seed);
-        const std::vector<Outcome> dropped = outcomes(seed, 1 << 20);
-        CHECK(outcomes(seed, 1 << 20, &dropped) == dropped);
-        for (const Outcome& o : dropped) (o ? gradients : refusals) += 1;
+        const std::vector<SeveredOutcome> dropped = severed_outcomes(seed, 1 << 20);
+        CHECK(severed_outcomes(seed, 1 << 20, &dropped) == dropped);
+        for (const SeveredOutcome& o : dropped) (o ? gradients : refusals) += 1;
     }
     CHECK((gradients > 2000 && refusals > 2000));
 }
@@ -269,7 +274,8 @@ TEST_CASE("Random programs in small chunks have the gradients of large ones")
 {
     for (unsigned seed = 0; seed < 400; ++seed) {
         CAPTURE(seed);
-        const std::vector<Outcome> large = outcomes(seed, 1 << 20), small = outcomes(seed, 24);
+        const std::vector<SeveredOutcome> large = severed_outcomes(seed, 1 << 20),
+                                          small = severed_outcomes(seed, 24);
         for (std::size_t k = 0; k < large.size(); ++k)
             if (large[k] && small[k])
                 CHECK(*large[k] == *small[k]);  // a sweep uses up other spans, so others are refused

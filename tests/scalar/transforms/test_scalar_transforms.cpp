@@ -7,6 +7,7 @@
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/sum.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/scalar.hpp>
 
 #include <array>
