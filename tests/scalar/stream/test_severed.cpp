@@ -51,7 +51,8 @@ const SeveredMonitor severed_monitors[] = {
     },
     [](const R& loss, const R& x) { return wg::jvp([&](const R& y) { return y * loss; }, x, loss).second; },
     [](const R& loss, const R& x) {
-        return by_way_of_tensor(by_way_of_tensor(loss) * x) * by_way_of_tensor(x);
+        const R of_x = by_way_of_tensor(x);  // first, so that backward uses it up
+        return by_way_of_tensor(by_way_of_tensor(loss) * x) * of_x;
     },
 };
 
@@ -101,6 +102,19 @@ TEST_CASE_METHOD(SeveredVariables,
     CHECK_THROWS_AS(wg::backward(severed, {.retain = true}), wg::TapeError);
     wg::backward(other);
     CHECK(u.grad() == 10.0);
+    CHECK(recorded() == 0);
+}
+
+TEST_CASE_METHOD(SeveredVariables,
+                 "A number made from variables alone stays, although it was recorded after a severed one")
+{
+    const R loss = w * v, severed = by_way_of_tensor(by_way_of_tensor(loss) * u), of_u = by_way_of_tensor(u);
+    const R both = severed * of_u;
+    CHECK(swept(loss) == std::pair(3.0, 2.0));
+    CHECK_THROWS_AS(wg::backward(both, {.retain = true}), wg::TapeError);
+    CHECK(u.grad() == 0.0);
+    wg::backward(of_u * 4.0);
+    CHECK(u.grad() == 4.0);
     CHECK(recorded() == 0);
 }
 
