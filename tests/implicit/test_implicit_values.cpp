@@ -148,6 +148,15 @@ TEST_CASE("implicit: what has no answer throws with the function, what it did an
                               [&] { wg::minimize([](const D& y) { return sum(y * y * y); }, start); });
     refuses<wg::NumericError>({"[minimize]", "not converged"},
                               [&] { wg::minimize([](const D& y) { return -sum(exp(y)); }, start); });
+    refuses<wg::NumericError>({"[minimize]", "not converged"}, [&] {
+        wg::minimize([](const D& y) { return -sum(sqrt(1.0 + y * y)); }, start);
+    });
+    refuses<wg::NumericError>({"[minimize]", "not converged"},
+                              [&] { wg::minimize([](const D& y) { return sum(log(y)); }, start); });
+    // A deep minimum that is found from where the function is flat.
+    const D flat{1e-10},
+        deep = wg::minimize([](const D& y) { return -1e3 * sum(exp(-square(y - 3.0))); }, flat);
+    CHECK(allclose(deep, D{3.0}, 1e-6));
     refuses<wg::NumericError>({"[cg]", "not converged"}, [&] {
         wg::cg([](const D& y) { return 0.0 * y; }, D{1.0, 2.0});
     });

@@ -80,8 +80,9 @@ TEST_CASE("hvp and jvp of a gradient with several arguments, as tuples")
 {
     const auto f = [](const D& a, const D& b) { return sum(a * a * b); };
     const D a = {1.0, 2.0}, b = {3.0, 4.0}, one = {1.0, 1.0};
-    const auto Hv = wg::hvp(f)(std::tuple(a, b), std::tuple(one, one));  // d/da: 2 b + 2 a
-    CHECK(Hv(1).item() == 12.0);
+    const auto Hv = wg::hvp(f)(std::tuple(a, b), std::tuple(one, one));
+    CHECK(std::get<0>(Hv)(1).item() == 12.0);  // d/da: 2 b + 2 a
+    CHECK(std::get<1>(Hv)(1).item() == 4.0);   // d/db: 2 a
     const auto both = wg::jvp(wg::grad<0, 1>(f), std::tuple(a, b), std::tuple(one, one)).second;
     CHECK(std::get<1>(both)(1).item() == 4.0);  // d/db: 2 a
 }

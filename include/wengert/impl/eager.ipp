@@ -40,6 +40,7 @@
 #include "../tape/impl/walk_elementwise.ipp"
 #include "../tape/impl/walk.ipp"
 #include "../transforms/impl/check_grads.ipp"
+#include "../transforms/impl/checkpoint.ipp"
 #include "../transforms/impl/level.ipp"
 #include "../transforms/impl/loop_sections.ipp"
 #include "../transforms/impl/preaccumulate.ipp"

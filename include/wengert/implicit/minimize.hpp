@@ -7,9 +7,10 @@ namespace wengert {
 
 namespace detail {
 
-/// A run of BFGS: the point, its value and gradient, the inverse Hessian so far, the next step's length.
+/// A run of BFGS: the point, its value and gradient, the inverse Hessian so far, the next step's length. `bend` is sᵀy of the last
+/// step s, which changed the gradient by y: its sign is that of f's curvature there.
 template <class T, class D> struct BfgsState {
-    Tensor<T, D> x, f, g, h, length, count, rejected;
+    Tensor<T, D> x, f, g, h, bend, length, count, rejected;
 };
 
 /// The inverse Hessian after a step s that changed the gradient by y. Nocedal & Wright 2006, equation 6.17. A step without positive
@@ -44,11 +45,12 @@ Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& op
         const auto [f1, g1] = value_and_slope(x);
         const Tensor<T, D> aim = s.f + T(1e-4) * s.length * sum(d * s.g) + rounding * abs(s.f);
         const Tensor<bool, D> good = f1 <= aim;
-        const Tensor<T, D> one = ones_like(s.length), none = zeros_like(one);
+        const Tensor<T, D> one = ones_like(s.length), none = zeros_like(one), step = x - s.x, y = g1 - s.g;
         return State{where(good, x, s.x),
                      where(good, f1, s.f),
                      where(good, g1, s.g),
-                     where(good, bfgs_update(s.h, x - s.x, g1 - s.g), s.h),
+                     where(good, bfgs_update(s.h, step, y), s.h),
+                     where(good, sum(step * y), s.bend),
                      where(good, one, T(0.5) * s.length),
                      s.count + T(1),
                      s.rejected + where(good, none, one)};
@@ -57,12 +59,14 @@ Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& op
     const auto [f0, g0] = value_and_slope(x0);
     const Tensor<T, D> first = minimum(zero + T(1), T(1) / maximum(greatest(g0), zero + T(1e-30)));
     const Tensor<T, D> unit = linalg::detail::unit_beside(reshape(x0, {1, -1}));
-    const State s = while_loop(test, body, State{x0, f0, g0, first * unit, zero + T(1), zero, zero}, at);
+    const Tensor<T, D> one = zero + T(1);
+    const State s = while_loop(test, body, State{x0, f0, g0, first * unit, one, one, zero, zero}, at);
     const Tensor<T, D> slope = greatest(s.g);
-    // A function without a minimum falls for ever: its value outgrows its slope, and that is steeper than at the start.
-    const Tensor<bool, D> ends =
-        logical_and(slope <= greatest(g0), abs(s.f) <= std::numeric_limits<T>::max());
-    const Tensor<bool, D> is_least = logical_and(slope <= tolerance * (T(1) + abs(s.f)), ends);
+    // A function without a minimum falls for ever: its value outgrows its slope. It curves down, and is as steep as at the start.
+    const Tensor<bool, D> ends = logical_or(s.bend > zero, slope < greatest(g0));
+    const Tensor<bool, D> is_number = abs(s.f) <= std::numeric_limits<T>::max();
+    const Tensor<bool, D> is_least =
+        logical_and(slope <= tolerance * (T(1) + abs(s.f)), logical_and(ends, is_number));
     return settled(ImplicitName::minimize, options.report, s.x, is_least, s.count, s.rejected, s.count + T(1),
                    zero, slope, at);
 }

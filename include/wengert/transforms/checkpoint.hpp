@@ -69,11 +69,24 @@ template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
         x);
 }
 
+/// Plain numbers may decide what F gives, and a RunLog does not see them: the results of both runs are compared then.
+template <class F> inline constexpr bool compares_results = false;
+template <class F>
+    requires(F::compares_results)
+inline constexpr bool compares_results<F> = true;
+
+/// Throws TapeError where the second run's results differ from the first run's by more than rounding: what is recorded may be compiled
+/// otherwise than what is not.
+void demand_same_results(const std::vector<Ref<Block>>& first, const std::vector<AnyTensor>& second,
+                         const std::vector<AnyTensor>& inputs, const Site& at);
+
 template <class F, class Arguments> class CheckpointRule : public SectionRule {
 public:
-    CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log, Captured beside)
+    /// `results`: of the first run, where they are compared.
+    CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log,
+                   std::vector<Ref<Block>> results, Captured beside)
         : SectionRule("checkpoint", rerun_function, std::move(beside)), function_(std::move(f)),
-          shell_(tree::detail::copied(arguments)), log_(std::move(log)),
+          shell_(tree::detail::copied(arguments)), log_(std::move(log)), results_(std::move(results)),
           hooks_(Tape::current().hooks != nullptr)
     {
         take_out_all(shell_);
@@ -94,12 +107,15 @@ private:
         if (hooks_) give_arguments(run, x, at);
         auto y = Argument<decltype(apply_at(*function_, at, x))>(apply_at(*function_, at, x));
         run.finish(at);
-        return leaves_of(y);
+        std::vector<AnyTensor> leaves = leaves_of(y);
+        if (!results_.empty()) demand_same_results(results_, leaves, inputs, at);
+        return leaves;
     }
 
     std::shared_ptr<F> function_;
     Arguments shell_;
     RunLog log_;
+    std::vector<Ref<Block>> results_;
     bool hooks_;  ///< were there some in the first run?
 };
 
@@ -134,10 +150,11 @@ private:
         captured.levels &= tape.active;
         if (captured.levels & tape.forward_levels) return Y(apply_at(*function_, at, x));
         log.close();
-        auto rule =
-            std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log), std::move(captured));
-        std::vector<Ref<Block>> values;
+        std::vector<Ref<Block>> values, compared;
         each_tensor([&](AnyTensor& t) { values.push_back(t.value); }, y);
+        if (compares_results<F> && !tape.hooks) compared = values;
+        auto rule = std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log),
+                                                                   std::move(compared), std::move(captured));
         const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at,
                                              tape.communications != communications);
         std::size_t k = 0;
@@ -174,3 +191,7 @@ template <class F> auto checkpoint(F f, Site at = {__builtin_FILE(), __builtin_L
 }
 
 }  // namespace wengert
+
+#ifndef WENGERT_COMPILED
+#include "impl/checkpoint.ipp"
+#endif

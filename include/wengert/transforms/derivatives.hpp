@@ -79,6 +79,26 @@ private:
     mutable F function_;
 };
 
+/// The gradient by each argument: a tuple where there are several.
+template <class F> class GradOfAll : public Closure<GradOfAll<F>> {
+public:
+    GradOfAll(F f, const Site& made) : Closure<GradOfAll>(made), function_(std::move(f)) {}
+    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
+    template <class... X> auto at_line(const Site& at, const X&... x) const
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            auto gradients = reverse<I...>(function_, "grad", at, argument(x)...).second;
+            if constexpr (sizeof...(X) == 1)
+                return std::move(std::get<0>(gradients));
+            else
+                return gradients;
+        }(std::index_sequence_for<X...>());
+    }
+
+private:
+    mutable F function_;
+};
+
 template <class F> class Hvp : public Closure<Hvp<F>> {
 public:
     Hvp(F f, const Site& made) : Closure<Hvp>(made), gradient_(std::move(f), made) {}
@@ -89,7 +109,7 @@ public:
     }
 
 private:
-    Grad<F, 0> gradient_;
+    GradOfAll<F> gradient_;
 };
 
 }  // namespace detail
@@ -108,7 +128,7 @@ template <class F> auto hessian(F f, Site at = {__builtin_FILE(), __builtin_LINE
 }
 
 /// hvp(f)(x, v): the Hessian of a scalar f times v, forward over reverse (Pearlmutter 1994). x may be any struct of tensors,
-/// or a tuple of several arguments.
+/// or a tuple of several arguments, which gives the tuple of their parts.
 template <class F> auto hvp(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::Hvp<F>(std::move(f), at);

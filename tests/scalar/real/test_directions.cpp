@@ -113,3 +113,38 @@ TEST_CASE("Derivatives of tangents: tangents of tangents, and gradients of them"
     CHECK(g[0].value() == Approx(y.tangent(0).tangent(0)));
     CHECK(g[1].value() == Approx(y.tangent(0).tangent(1)));
 }
+
+TEST_CASE("Functions of tangents of tangents")
+{
+    using Inner = wg::Tangents<double, 1>;
+    using Nested = wg::Tangents<Inner, 1>;
+    const auto curvature = [](const auto& f, double x) {
+        const Nested y = f(Nested::variable(Inner::variable(x, 0), 0));
+        return y.tangent(0).tangent(0);
+    };
+    const auto by_reals = [](const auto& f, double x) {
+        return wg::grad(wg::grad([&](const R& t) { return f(t); }))(R(x)).value();
+    };
+    const auto agree = [&](const char* name, const auto& f, double x) {
+        INFO(name);
+        CHECK(curvature(f, x) == Approx(by_reals(f, x)).epsilon(1e-13).margin(1e-15));
+    };
+    agree(
+        "sigmoid", [](auto x) { return sigmoid(x); }, 0.7);
+    agree(
+        "silu", [](auto x) { return silu(x); }, 0.7);
+    agree(
+        "xlogy", [](auto x) { return xlogy(x, x * 2.0); }, 0.7);
+    agree(
+        "logaddexp", [](auto x) { return logaddexp(x, x * x); }, 0.7);
+    agree(
+        "erf", [](auto x) { return erf(x) * lgamma(x); }, 0.7);
+    agree(
+        "pow", [](auto x) { return pow(x, x); }, 0.7);
+    agree(
+        "tanh", [](auto x) { return tanh(x) + atan2(x, x * x) + hypot(x, 2.0); }, 0.7);
+    agree(
+        "gelu", [](auto x) { return gelu(x) + log_sigmoid(x) + softplus(x); }, 0.7);
+    agree(
+        "sqrt", [](auto x) { return sqrt(x) * cbrt(x) + expm1(x) * log1p(x); }, 0.7);
+}

@@ -244,6 +244,29 @@ TEST_CASE("Special functions")
     FORMULA(sph_legendre(4, 0, x), 0.3), FORMULA(sph_legendre(4, 3, x), 0.9),
         FORMULA(sph_legendre(3, 2, x), 2.0);
 }
+
+TEST_CASE("Associated Legendre functions at the ends of their interval")
+{
+    using wg::assoc_legendre;
+    const auto slope = [](unsigned l, unsigned m, double x) {
+        const auto f = [&](const R& t) { return assoc_legendre(l, m, t); };
+        const double by_sweep = wg::grad(f)(R(x)).value(), forward = wg::jvp(f, R(x), R(1.0)).second.value();
+        CHECK((by_sweep == forward || std::abs(by_sweep - forward) < 1e-14));
+        return by_sweep;
+    };
+    CHECK(slope(2, 2, 1.0) == -6.0);  // 3 (1 − x²)
+    CHECK(slope(2, 2, -1.0) == 6.0);
+    CHECK(slope(3, 2, 1.0) == -30.0);  // 15 x (1 − x²)
+    CHECK(slope(3, 3, 1.0) == 0.0);    // 15 √(1 − x²)³
+    CHECK(slope(4, 4, -1.0) == 0.0);   // 105 (1 − x²)²
+    CHECK(std::isinf(wg::grad([](const R& t) { return assoc_legendre(1, 1, t); })(R(1.0)).value()));
+    const auto second = [](unsigned m) {
+        const auto f = [=](const R& t) { return assoc_legendre(m, m, t); };
+        return wg::grad(wg::grad(f))(R(1.0)).value();
+    };
+    CHECK(second(2) == -6.0);
+    CHECK(second(4) == 840.0);
+}
 #endif
 
 TEST_CASE("Single precision computes in single precision")

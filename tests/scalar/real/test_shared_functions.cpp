@@ -151,3 +151,31 @@ TEST_CASE("Values and slopes of erfinv, logaddexp and xlogy where formulas break
     CHECK(open(1).item() == 0.0);
     CHECK(open(2).item() == 0.0);
 }
+
+TEST_CASE("Second derivatives of logaddexp and xlogy where their operands meet")
+{
+    using D = wg::Tensor<double>;
+    using R = wg::Real<double>;
+    const auto hessian = [](const auto& f, double a, double b) {
+        const D by_tensors = wg::hessian([&](const D& t) { return f(t(0), t(1)); })(D{a, b});
+        using Pair = std::array<R, 2>;
+        const auto gradient = [&](const Pair& v) {
+            return wg::grad([&](const Pair& w) { return f(w[0], w[1]); })(v);
+        };
+        for (int k = 0; k < 2; ++k) {
+            const Pair row =
+                wg::jvp(gradient, Pair{a, b}, Pair{k == 0 ? 1.0 : 0.0, k == 1 ? 1.0 : 0.0}).second;
+            for (int i = 0; i < 2; ++i)
+                CHECK(same(row[static_cast<std::size_t>(i)].value(), by_tensors(k, i).item()));
+        }
+        return by_tensors;
+    };
+    const auto added = [](const auto& a, const auto& b) { return logaddexp(a, b); };
+    const auto product = [](const auto& a, const auto& b) { return xlogy(a, b); };
+    for (const double a : {0.0, 0.7, -3e5}) {
+        const D h = hessian(added, a, a);
+        CHECK(allclose(h, D{{0.25, -0.25}, {-0.25, 0.25}}, 1e-15));
+    }
+    CHECK(allclose(hessian(product, 0.0, 2.0), D{{0.0, 0.5}, {0.5, 0.0}}, 0.0));
+    CHECK(allclose(hessian(product, 0.0, 0.0), D{{0.0, 0.0}, {0.0, 0.0}}, 0.0));
+}

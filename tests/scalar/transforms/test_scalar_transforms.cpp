@@ -224,6 +224,52 @@ TEST_CASE("A checkpointed loop of reals holds one step at a time")
     CHECK((most > 3000 && most < 3500));
 }
 
+TEST_CASE("A checkpoint of reals refuses a second run that gives something else")
+{
+    double drawn = 0.0;
+    bool longer = false;
+    const auto scaled = wg::checkpoint([&](const R& x) { return sin(x) * (drawn += 0.25); });
+    const auto vector = wg::checkpoint([&](const R& x) { return Reals(longer ? 3 : 2, x * 2.0); });
+    const auto refuses = [](const auto& f, const char* what) {
+        try {
+            f();
+            FAIL_CHECK("not refused: " << what);
+        } catch (const wg::TapeError& e) {
+            INFO(e.what());
+            CHECK(std::string(e.what()).find(what) != std::string::npos);
+            CHECK(std::string(e.what()).find("test_scalar_transforms.cpp") != std::string::npos);
+        }
+    };
+    refuses([&] { wg::grad([&](const R& x) { return scaled(x); })(R(0.3)); }, "it gives 0.147760");
+    drawn = NAN;
+    CHECK(std::isnan(wg::grad([&](const R& x) { return scaled(x); })(R(0.3)).value()));
+    refuses(
+        [&] {
+            wg::grad([&](const R& x) {
+                const Reals y = vector(x);
+                longer = true;
+                return y[0] + y[1];
+            })(R(0.3));
+        },
+        "it gives shape (3), the first run gave (2)");
+    longer = false;
+    double rounding = 1.0;  // what is recorded may be compiled otherwise
+    const auto rounded = wg::checkpoint([&](const R& x) { return x * (rounding += 1e-14); });
+    CHECK(wg::grad([&](const R& x) { return rounded(x); })(R(0.3)).value() == Approx(1.0));
+    CHECK(wg::grad([&](const R& x) { return vector(x)[1]; })(R(0.3)).value() == 2.0);
+    CHECK(wg::Tape::current().size() == 0);
+}
+
+TEST_CASE("hvp of functions of several reals gives the part of each")
+{
+    const auto f = [](const R& a, const Reals& b) { return a * a * b[0] + b[0] * b[1] * b[1]; };
+    const auto [by_a, by_b] =
+        wg::hvp(f)(std::tuple(R(2.0), Reals{3.0, 5.0}), std::tuple(R(1.0), Reals{1.0, 0.0}));
+    CHECK(by_a.value() == 2.0 * 3.0 + 2.0 * 2.0);
+    CHECK(by_b[0].value() == 2.0 * 2.0);
+    CHECK(by_b[1].value() == 2.0 * 5.0);
+}
+
 TEST_CASE("A zero cotangent makes no NaN in scalar code")
 {
     const auto f = [](R x) { return x * 0.0 + (x > 0.0 ? sqrt(x) : R(1.0)); };

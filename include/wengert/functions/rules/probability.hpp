@@ -85,7 +85,7 @@ struct LogSigmoid {
     }
 };
 
-/// y = ln(eᵃ + eᵇ) = max(a, b) + ln(1 + e^(−|a − b|));  ā = ȳ e^(a − y),  b̄ = ȳ e^(b − y), also where infinities meet
+/// y = ln(eᵃ + eᵇ) = max(a, b) + ln(1 + e^(−|a − b|));  ā = ȳ sigmoid(a − b),  b̄ = ȳ sigmoid(b − a)
 struct LogAddExp {
     static constexpr std::string_view name = "logaddexp";
     template <class V> static V value(const V& a, const V& b)
@@ -93,23 +93,22 @@ struct LogAddExp {
         using std::abs, std::exp, std::log1p;
         return where(a == b, a + lit(std::numbers::ln2), maximum(a, b) + log1p(exp(-abs(V(a - b)))));
     }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& a, const V& b, const V& y)
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& a, const V& b, const V&)
     {
-        return share(g, a, b, y);
+        return share(g, a, b);
     }
-    template <class V> static constexpr V pull(wrt<1>, const V& g, const V& a, const V& b, const V& y)
+    template <class V> static constexpr V pull(wrt<1>, const V& g, const V& a, const V& b, const V&)
     {
-        return share(g, b, a, y);
+        return share(g, b, a);
     }
-    /// Halves where they are equal, all of it where the other one leaves no trace.
-    template <class V> static constexpr V share(const V& g, const V& a, const V& b, const V& y)
+    /// Halves where two equal infinities meet.
+    template <class V> static constexpr V share(const V& g, const V& a, const V& b)
     {
-        using std::exp;
-        return where(a == b, lit(0.5) * g, where(a == y, g, g * exp(a - y)));
+        return where((a == b) && !is_finite(a), lit(0.5) * g, g * sigmoid(V(a - b)));
     }
 };
 
-/// y = a ln b, 0 where a is 0;  ā = ȳ ln b (0 where a is 0 and b ≤ 0),  b̄ = ȳ a/b (0 where a is 0)
+/// y = a ln b, 0 where a is 0;  ā = ȳ ln b (0 where a is 0 and b ≤ 0),  b̄ = ȳ a/b (0 likewise)
 struct Xlogy {
     static constexpr std::string_view name = "xlogy";
     template <class V> static V value(const V& a, const V& b)
@@ -124,7 +123,7 @@ struct Xlogy {
     }
     template <class V> static constexpr V pull(wrt<1>, const V& g, const V& a, const V& b, const V&)
     {
-        return where(a == lit(0), zero_like(g), g * (a / b));
+        return where((a == lit(0)) && (b <= lit(0)), zero_like(g), g * (a / b));
     }
 };
 

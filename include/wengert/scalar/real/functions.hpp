@@ -46,10 +46,26 @@ template <class T> struct Computed<Real<T>> {
     }
 };
 
+/// The value of F of plain numbers. Those of Tangents may be active numbers in their turn: these have rules of their own.
+template <class F, class V> V inner_value(const V& x)
+{
+    if constexpr (ActiveNumber<V>)
+        return call<F>(x, Site{});
+    else
+        return F::value(x);
+}
+template <class F, class V> V inner_value(const V& x, const V& z)
+{
+    if constexpr (ActiveNumber<V>)
+        return call<F>(x, z, Site{});
+    else
+        return F::value(x, z);
+}
+
 /// Real's and Tangents' functions (functions/calls.hpp): the value of the plain number is that of <cmath>, where it has one.
 template <class F, class X> X called(const X& x)
 {
-    const typename X::plain_type y = F::value(x.plain());
+    const typename X::plain_type y = inner_value<F>(x.plain());
     if constexpr (requires(Uses u) { F::pull(wrt<0>{}, u, u, u); })
         return Computed<X>::unary(scalar_op<F>(), x, y);
     else
@@ -57,7 +73,7 @@ template <class F, class X> X called(const X& x)
 }
 template <class F, class X> X called(const X& x, const X& z)
 {
-    return Computed<X>::binary(scalar_op<F>(), x, z, F::value(x.plain(), z.plain()));
+    return Computed<X>::binary(scalar_op<F>(), x, z, inner_value<F>(x.plain(), z.plain()));
 }
 
 /// std::round of a number that is recorded: what is added is less than ½, or the sum would round up from below ½. Zeros keep

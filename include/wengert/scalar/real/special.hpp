@@ -221,27 +221,43 @@ template <detail::ActiveNumber X> X laguerre(unsigned n, const X& x) { return de
 template <detail::ActiveNumber X> X assoc_laguerre(unsigned n, unsigned m, const X& x) { return detail::by_degree(n, X(1.0 + m - x), [&](double k) { return 2 * k + 1 + m - x; }, [&](double k) { return k + m; }); }
 template <detail::ActiveNumber X> X hermite(unsigned n, const X& x) { return detail::by_degree(n, X(2.0 * x), [&](double k) { return 2.0 * (k + 1) * x; }, [](double k) { return 2 * k * (k + 1); }); }
 namespace detail {
-/// P of degree l and order m without the phase (−1)ᵐ, as std has it, from (2m − 1)!! sᵐ for l = m on; s is √(1 − x²) (8.5.3, 8.6.6).
-template <class X> X legendre_of_order(unsigned l, unsigned m, const X& x, const X& s)
+/// P of degree l and order m without the phase (−1)ᵐ, as std has it, from (2m − 1)!! sᵐ for l = m on (8.5.3, 8.6.6). `power` is sᵐ,
+/// where s is √(1 − x²).
+template <class X> X legendre_of_order(unsigned l, unsigned m, const X& x, const X& power)
 {
     if (m > l) return X(0.0) * x;
-    X before(0.0), p(1.0);
-    for (unsigned k = 0; k < m; ++k) p = (2.0 * k + 1.0) * s * p;
+    X before(0.0), p = power;
+    for (unsigned k = 0; k < m; ++k) p = (2.0 * k + 1.0) * p;
     for (unsigned k = m; k < l; ++k) {
         const X next = ((2.0 * k + 1.0) * x * p - static_cast<double>(k + m) * before) / (k + 1.0 - m);
         before = p, p = next;
     }
     return p;
 }
+/// √(q)ᵐ with the derivatives that it has at 0, where the root has none.
+template <class X> X power_of_root(const X& q, unsigned m)
+{
+    if (m % 2) return m == 1 ? sqrt(q) : pow(q, X(0.5 * m));
+    X p(1.0);
+    for (unsigned k = 0; k < m / 2; ++k) p = q * p;
+    return p;
+}
+/// sᵐ of an angle's sine without its sign.
+template <class X> X power_of_size(const X& s, unsigned m)
+{
+    X p(1.0);
+    for (unsigned k = 0; k < m; ++k) p = s * p;
+    return m % 2 && s < X(0.0) ? X(-p) : p;
+}
 }  // namespace detail
-template <detail::ActiveNumber X> X assoc_legendre(unsigned l, unsigned m, const X& x) { return detail::legendre_of_order(l, m, x, m ? X(sqrt(1.0 - x * x)) : X(0.0)); }
+template <detail::ActiveNumber X> X assoc_legendre(unsigned l, unsigned m, const X& x) { return detail::legendre_of_order(l, m, x, detail::power_of_root(X(1.0 - x * x), m)); }
 /// Of the angle θ, normalized, with the phase (−1)ᵐ.
 template <detail::ActiveNumber X> X sph_legendre(unsigned l, unsigned m, const X& theta)
 {
     double square = (2.0 * l + 1.0) / (4.0 * std::numbers::pi);
     for (unsigned k = l - std::min(l, m) + 1; k <= l + m; ++k) square /= k;
     const X s = sin(theta);
-    return (m % 2 ? -1.0 : 1.0) * std::sqrt(square) * detail::legendre_of_order(l, m, X(cos(theta)), s < X(0.0) ? X(-s) : s);
+    return (m % 2 ? -1.0 : 1.0) * std::sqrt(square) * detail::legendre_of_order(l, m, X(cos(theta)), detail::power_of_size(s, m));
 }
 
 // Functions whose derivatives are not of this kind.

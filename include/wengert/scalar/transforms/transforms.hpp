@@ -31,6 +31,13 @@ template <class Y> auto loss_tensor(const Y& y, const Site& at)
         return y;
 }
 
+/// A function of what is packed, for a section. Its plain numbers may decide what it gives (transforms/checkpoint.hpp).
+template <class G, bool compares> struct OnPacked {
+    static constexpr bool compares_results = compares;
+    G function;
+    template <class... P> auto operator()(const P&... p) const { return function(p...); }
+};
+
 /// What vjp returns for functions of reals.
 template <class Inner, class Y, class... X> class NumberPullback {
 public:
@@ -101,7 +108,8 @@ template <class... X> struct ByTensors {
     {
         if (in_kernel()) return Result<F>(call_at(*f, at, x...));
         const auto g = [f, at](const packed_t<X>&... p) { return pack(call(*f, at, p...), at); };
-        return unpack<Result<F>>(Section<decltype(g)>(g, at).at_line(at, pack(x, at)...), at);
+        using G = OnPacked<std::remove_const_t<decltype(g)>, of_reals_alone<Result<F>>>;
+        return unpack<Result<F>>(Section<G>(G{g}, at).at_line(at, pack(x, at)...), at);
     }
     /// A function with a rule of the user's (scalar/transforms/custom.hpp).
     template <class Rule, class Functions>

@@ -1,0 +1,77 @@
+// The bodies of checkpoint.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include "../../array/layout.hpp"
+#include "../../base/separate.hpp"
+#include "../checkpoint.hpp"
+
+namespace wengert::detail {
+
+/// The elements of a block of floats or doubles on the host, in turn.
+template <class Fn> void each_number(const Ref<Block>& of, const Fn& fn)
+{
+    if (of->device() != 0) return;
+    const Ref<Block> b = contiguous(of);
+    for (std::size_t i = 0; i < b->count; ++i)
+        if (b->dtype == DType::float64)
+            fn(i, b->as<double>()[i]);
+        else if (b->dtype == DType::float32)
+            fn(i, static_cast<double>(b->as<float>()[i]));
+}
+
+/// The largest finite number in some tensors.
+inline double greatest_number(const std::vector<AnyTensor>& of)
+{
+    double most = 0;
+    for (const AnyTensor& t : of)
+        if (t.value)
+            each_number(t.value, [&](std::size_t, double v) {
+                if (std::isfinite(v)) most = std::max(most, std::abs(v));
+            });
+    return most;
+}
+
+inline std::string digits_of(double x)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", x);
+    return text;
+}
+[[noreturn]] inline void results_differ(const std::string& now, const std::string& before, const Site& at)
+{
+    fail<TapeError>("checkpoint",
+                    "the recomputation does not do what the first run did: it gives " + now +
+                        ", the first run gave " + before +
+                        "; what the function reads must not change before the backward pass",
+                    at);
+}
+
+WENGERT_INLINE void demand_same_results(const std::vector<Ref<Block>>& first,
+                                        const std::vector<AnyTensor>& second,
+                                        const std::vector<AnyTensor>& inputs, const Site& at)
+{
+    if (first.size() != second.size())
+        results_differ(std::to_string(second.size()) + " tensors", std::to_string(first.size()), at);
+    const double most = greatest_number(second), most_in = greatest_number(inputs);
+    for (std::size_t k = 0; k < first.size(); ++k) {
+        const Block &a = *first[k], &b = *second[k].value;
+        if (!(a.shape == b.shape)) results_differ("shape " + to_string(b.shape), to_string(a.shape), at);
+        const double digits = a.dtype == DType::float64 ? std::numeric_limits<double>::epsilon()
+                                                        : std::numeric_limits<float>::epsilon();
+        const double rounding = std::sqrt(digits) * most + 1000 * digits * most_in;
+        std::vector<double> now;
+        each_number(second[k].value, [&](std::size_t, double v) { now.push_back(v); });
+        each_number(first[k], [&](std::size_t i, double v) {
+            const bool same = v == now[i] || (std::isnan(v) && std::isnan(now[i]));
+            if (!same && !(std::abs(v - now[i]) <= rounding))
+                results_differ(digits_of(now[i]), digits_of(v), at);
+        });
+    }
+}
+
+}  // namespace wengert::detail
