@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <string>
 
 #include "../../array/layout.hpp"
@@ -12,16 +11,14 @@
 
 namespace wengert::detail {
 
-/// The elements of a block of floats or doubles on the host, in turn.
+/// The elements of a block of real numbers on the host, in turn.
 template <class Fn> void each_number(const Ref<Block>& of, const Fn& fn)
 {
-    if (of->device() != 0) return;
+    if (of->device() != 0 || !row_of(of->dtype).real) return;
     const Ref<Block> b = contiguous(of);
-    for (std::size_t i = 0; i < b->count; ++i)
-        if (b->dtype == DType::float64)
-            fn(i, b->as<double>()[i]);
-        else if (b->dtype == DType::float32)
-            fn(i, static_cast<double>(b->as<float>()[i]));
+    with_real(b->dtype, [&]<class T>() {
+        for (std::size_t i = 0; i < b->count; ++i) fn(i, static_cast<double>(b->as<T>()[i]));
+    });
 }
 
 /// The largest finite number in some tensors.
@@ -61,8 +58,7 @@ WENGERT_INLINE void demand_same_results(const std::vector<Ref<Block>>& first,
     for (std::size_t k = 0; k < first.size(); ++k) {
         const Block &a = *first[k], &b = *second[k].value;
         if (!(a.shape == b.shape)) results_differ("shape " + to_string(b.shape), to_string(a.shape), at);
-        const double digits = a.dtype == DType::float64 ? std::numeric_limits<double>::epsilon()
-                                                        : std::numeric_limits<float>::epsilon();
+        const double digits = std::ldexp(1.0, 1 - row_of(a.dtype).digits);
         const double rounding = std::sqrt(digits) * most + 1000 * digits * most_in;
         std::vector<double> now;
         each_number(second[k].value, [&](std::size_t, double v) { now.push_back(v); });
