@@ -4,6 +4,9 @@
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/sum.hpp>
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <functional>
 #include <optional>
 #include <random>
@@ -58,25 +61,94 @@ const SeveredMonitor severed_monitors[] = {
 
 }  // namespace
 
+namespace {
+
+/// A loop with a monitor, which holds no more memory from step to step.
+void loop_with_monitor(SeveredVariables& of, const SeveredMonitor& monitor, int steps)
+{
+    wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
+    for (int step = 0; step < steps; ++step) {
+        R loss = of.w * of.v;
+        for (int k = 0; k < 8; ++k) loss = loss + sin(loss);
+        const R beside = monitor(loss, step % 2 ? of.u : of.w);
+        const std::pair<double, double> g = of.swept(loss);
+        CHECK(g.first * 2.0 == g.second * 3.0);
+        CHECK(stream.spans().empty());
+        CHECK(wg::Tape::current().size() == 3);
+        if (beside.is_active()) refused(beside, "backward has used it up");
+    }
+}
+
+}  // namespace
+
 TEST_CASE("What a loop computes beside its loss, and does not sweep, goes with the loss")
 {
     for (const SeveredMonitor& monitor : severed_monitors)
         for (const std::size_t chunk : {std::size_t{1} << 20, std::size_t{16}}) {
             CAPTURE(&monitor - severed_monitors, chunk);
             SeveredVariables of;
-            wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
-            stream.set_budget({.chunk = chunk});
-            for (int step = 0; step < 40; ++step) {
-                R loss = of.w * of.v;
-                for (int k = 0; k < 8; ++k) loss = loss + sin(loss);
-                const R beside = monitor(loss, step % 2 ? of.u : of.w);
-                const std::pair<double, double> g = of.swept(loss);
-                CHECK(g.first * 2.0 == g.second * 3.0);
-                CHECK(stream.spans().empty());
-                CHECK(wg::Tape::current().size() == 3);
-                if (beside.is_active()) refused(beside, "backward has used it up");
-            }
+            wg::ScalarStream::of(wg::Tape::current()).set_budget({.chunk = chunk});
+            loop_with_monitor(of, monitor, 40);
         }
+}
+
+TEST_CASE("Severed numbers go where operations lie in files, and under AnomalyMode")
+{
+    char folder[] = "/tmp/wengert_severed_XXXXXX";
+    REQUIRE(::mkdtemp(folder));
+    for (const bool anomalies : {false, true})
+        for (const SeveredMonitor& monitor : severed_monitors) {
+            CAPTURE(&monitor - severed_monitors, anomalies);
+            SeveredVariables of;
+            std::optional<wg::AnomalyMode> mode;
+            if (anomalies)
+                mode.emplace();
+            else
+                wg::ScalarStream::of(wg::Tape::current())
+                    .set_budget({.bytes = 1024, .folder = folder, .chunk = 24});
+            loop_with_monitor(of, monitor, 20);
+        }
+    CHECK(::rmdir(folder) == 0);  // no file is left
+}
+
+TEST_CASE("Severed numbers go where a step ends in an exception, and after it")
+{
+    SeveredVariables of;
+    const auto fails_late = [&](const R& x) {
+        const R y = by_way_of_tensor(x) * 2.0;
+        static_cast<void>(wg::grad([&](const R& t) -> R {
+            static_cast<void>(by_way_of_tensor(t * y));
+            throw std::domain_error("step");
+        })(x));
+        return y;
+    };
+    for (const SeveredMonitor& monitor : severed_monitors) {
+        CAPTURE(&monitor - severed_monitors);
+        const R loss = of.w * of.v;
+        CHECK_THROWS_AS(fails_late(loss), std::domain_error);
+        CHECK(of.swept(loss) == std::pair(3.0, 2.0));
+        CHECK(recorded() == 0);
+        loop_with_monitor(of, monitor, 3);
+    }
+}
+
+TEST_CASE_METHOD(SeveredVariables, "Pullbacks and threads beside a loss")
+{
+    const auto step = [&] {
+        const R loss = w * v;
+        const auto [y, pullback] = wg::vjp([&](const R& t) { return by_way_of_tensor(t * loss) * t; }, loss);
+        const std::vector<R> cells = wg::parallel_for(
+            6, [](std::size_t i, const R& t) { return t * static_cast<double>(i); }, loss, {.threads = 2});
+        const R of_cells = by_way_of_tensor(cells[3]);
+        CHECK(swept(loss) == std::pair(3.0, 2.0));
+        refused(y, "backward has used it up");
+        refused(of_cells, "backward has used it up");
+    };
+    for (int k = 0; k < 10; ++k) {
+        step();
+        CHECK(wg::Tape::current().size() == 3);
+        CHECK(recorded() == 0);
+    }
 }
 
 TEST_CASE("Tensors that are used up take the numbers that were made from them along")
