@@ -34,6 +34,7 @@
 #include "../tape/impl/report.ipp"
 #include "../tape/impl/run_log.ipp"
 #include "../tape/impl/section.ipp"
+#include "../tape/impl/speculation.ipp"
 #include "../tape/impl/sweep_observer.ipp"
 #include "../tape/impl/tape_impl.ipp"
 #include "../tape/impl/tensor.ipp"

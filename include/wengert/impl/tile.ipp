@@ -18,7 +18,6 @@
 #include "../graph/loops/impl/loop_run.ipp"
 #include "../graph/loops/impl/loop_schedule.ipp"
 #include "../graph/loops/impl/program_body.ipp"
-#include "../graph/loops/impl/speculation.ipp"
 #include "../graph/run/impl/call_steps.ipp"
 #include "../graph/run/impl/compile.ipp"
 #include "../graph/run/impl/emit.ipp"

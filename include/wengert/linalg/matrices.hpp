@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-#include "../graph/loops/speculation.hpp"
+#include "../tape/speculation.hpp"
 #include "../kernels/cpu/lapack.hpp"
 #include "../ops/creation.hpp"
 #include "../ops/matmul.hpp"
@@ -61,7 +61,7 @@ inline std::string digits(double x)
 /// traced on values that nobody reads, zeros often, it returns.
 inline void refuse(std::string_view name, const Block& a, const std::string& what, const Site& at)
 {
-    if (wengert::detail::body_depth() > 0 || wengert::detail::Speculation::active()) return;
+    if (wengert::detail::runs_example()) return;
     fail<NumericError>(name,
                        "of " + std::string(name_of(a.dtype)) + ", shape " + to_string(a.shape) + ": " + what,
                        at.line ? at : Tape::current().site_override);

@@ -65,7 +65,7 @@ struct Edges {
 /// A rank that cannot take part tells its neighbours before it throws.
 [[noreturn]] inline void refuse_width(const Call& call, const Shape& shape, const Edges& edges)
 {
-    if (!only_traces()) {
+    if (!wengert::detail::runs_example()) {
         Sending down, up;
         down.envelope = up.envelope = envelope_of(call, DType::boolean, Shape{0}, false);
         down.envelope.failed = up.envelope.failed = 1;

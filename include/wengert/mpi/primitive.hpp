@@ -22,19 +22,13 @@
 
 #include <memory>
 
-#include "../graph/loops/speculation.hpp"
+#include "../tape/speculation.hpp"
 #include "../ops/elementwise/elementwise.hpp"
 #include "../ops/describe/structural_traits.hpp"
 #include "../tape/obliged.hpp"
 #include "agree.hpp"
 
 namespace wengert::mpi::detail {
-
-/// Is this run one for what it records, not for what it computes? Nothing is sent then.
-inline bool only_traces()
-{
-    return wengert::detail::body_depth() > 0 || wengert::detail::Speculation::active();
-}
 
 template <class Op, class T>
 Ref<Block> communicated(Op& op, const Ref<Block>* in, const Site& at, bool& variables)
@@ -44,7 +38,7 @@ Ref<Block> communicated(Op& op, const Ref<Block>* in, const Site& at, bool& vari
     const std::uint8_t device = x ? x->device() : std::uint8_t{0};
     ++Tape::current().communications;
     if constexpr (requires { op.look(*x); }) op.look(*x);
-    if (only_traces()) return placed(zeros_block(dtype_of<T>(), op.predicted(x)), device);
+    if (wengert::detail::runs_example()) return placed(zeros_block(dtype_of<T>(), op.predicted(x)), device);
     const Call call{*op.channel, Op::name, at};
     op.channel->check_thread(Op::name, at);
     Ref<Block> here;

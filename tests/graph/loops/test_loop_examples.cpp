@@ -2,7 +2,11 @@
 #include "catch.hpp"
 
 #include <cmath>
+#include <functional>
 
+#include <wengert/arrays.hpp>
+#include <wengert/implicit.hpp>
+#include <wengert/linalg.hpp>
 #include <wengert/wengert.hpp>
 
 using namespace wengert;
@@ -91,4 +95,92 @@ TEST_CASE("an index that a body computes from whole numbers is looked at when th
                 .first);
     };
     CHECK_THROWS_AS(freeze(grad(wrong))(X{1.0, 3.0}), IndexError);
+}
+
+namespace {
+
+/// A step that refuses zeros: its operands must ascend, or its matrix be regular.
+using Step = std::function<X(const X&)>;
+
+X found_in_table(const X& x)
+{
+    const X t{0.0, 0.5, 1.0, 2.0};
+    return x * take(t, searchsorted(cumsum(square(x) + 0.1), 0.8 * x, true), 0);
+}
+X along_spline(const X& x) { return 0.5 * cubic_spline(cumsum(square(x) + 0.1), sin(x))(x); }
+X in_bands(const X& x) { return solve_tridiagonal(0.1 * x, x + 2.0 * sign(x), 0.2 * x, cos(x)); }
+X of_matrix(const X& x) { return linalg::solve(expand_dims(x, 1) * x + x * eye<double>(4), sin(x)); }
+X of_factor(const X& x) { return matmul(linalg::cholesky(square(x) * eye<double>(4)), cos(x)); }
+X sorted(const X& x) { return x * take(x, argsort(1.0 / x), 0); }
+X of_integral(const X& x)
+{
+    return x * minimize([](const X& y, const X& p) { return sum(square(y - p) + exp(y)); }, zeros_like(x), x);
+}
+
+/// That step in each kind of loop and branch.
+const std::pair<const char*, std::function<X(const Step&, const X&)>> loops_of_steps[] = {
+    {"scan",
+     [](const Step& f, const X& x) {
+         return scan([&](const X& s) { return std::pair(f(s) + 0.5 * x, sum(s)); }, x, std::int64_t(3)).first;
+     }},
+    {"while_loop",
+     [](const Step& f, const X& x) {
+         using S = std::pair<X, Count>;
+         return while_loop([](const S& s) { return s.second < std::int64_t(2); },
+                           [&](const S& s) { return S(f(s.first) + 0.5 * x, s.second + std::int64_t(1)); },
+                           S(x, Count(0)))
+             .first;
+     }},
+    {"cond",
+     [](const Step& f, const X& x) {
+         return cond(
+             sum(x) > 0.0, [&](const X& y) { return f(y) + y; }, [](const X& y) { return y; }, x);
+     }},
+    {"vmap",
+     [](const Step& f, const X& x) {
+         return sum(vmap(f)(stack(std::vector<X>{x, 1.1 * x})), 0);
+     }},
+};
+
+void check_zeros(const char* what, const Step& f)
+{
+    const X x{0.4, 0.7, 0.9, 1.3}, dx{1.0, 0.5, -0.3, 0.2};
+    for (const auto& [loop, run] : loops_of_steps) {
+        CAPTURE(what, loop);
+        const auto loss = [&, &r = run](const X& y) { return sum(square(r(f, y))); };
+        const auto tangent = [&](const X& y) { return jvp(loss, y, dx).second; };
+        const auto second = [&](const X& y) { return jvp(grad(loss), y, dx).second; };
+        CHECK(allclose(freeze(grad(loss))(x), grad(loss)(x), 1e-12));
+        CHECK(allclose(freeze(tangent)(x), tangent(x), 1e-12));
+        CHECK(allclose(freeze(second)(x), second(x), 1e-11));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("What a body computes may refuse the zeros on which its derivatives are made")
+{
+    check_zeros("searchsorted", found_in_table);
+    check_zeros("cubic_spline", along_spline);
+    check_zeros("solve_tridiagonal", in_bands);
+    check_zeros("solve", of_matrix);
+    check_zeros("cholesky", of_factor);
+    check_zeros("argsort", sorted);
+    check_zeros("minimize", of_integral);
+}
+
+TEST_CASE("A frozen loop refuses what its body refuses when it runs")
+{
+    const auto run = [](const auto& f, const X& x) {
+        return sum(scan([&](const X& s) { return std::pair(f(s), sum(s)); }, x, std::int64_t(2)).first);
+    };
+    const X bad{0.4, 0.0, 0.9, 1.3};
+    const auto spline = freeze(
+        grad([&](const X& x) { return run([](const X& s) { return cubic_spline(cumsum(s), s)(s); }, x); }));
+    CHECK_THROWS_AS(spline(bad), NumericError);
+    const auto bands = freeze(grad([&](const X& x) {
+        return run([](const X& s) { return solve_tridiagonal(0.0 * s, s, 0.0 * s, s); }, x);
+    }));
+    CHECK_THROWS_AS(bands(bad), NumericError);
+    CHECK_NOTHROW(bands(X{0.4, 0.1, 0.9, 1.3}));
 }

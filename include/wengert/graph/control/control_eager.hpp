@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../../ops/shape.hpp"
-#include "../loops/speculation.hpp"
+#include "../../tape/speculation.hpp"
 #include "tracing.hpp"
 
 namespace wengert {

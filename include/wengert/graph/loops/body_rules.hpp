@@ -3,11 +3,11 @@
 
 #include <cstring>
 
+#include "../../tape/speculation.hpp"
 #include "../../transforms/level.hpp"
 #include "../ir/interpret.hpp"
 #include "../ir/trace.hpp"
 #include "loop_graphs.hpp"
-#include "speculation.hpp"
 
 namespace wengert::detail {
 
@@ -37,7 +37,7 @@ std::shared_ptr<const LoopParameters> without_effects(std::shared_ptr<const Loop
 Graph without_effects(const Graph& g);
 
 /// Of values that nobody reads, whole numbers are 0: what is made of an example's zeros (0/0) may be no index.
-void zero_unread_indices(const GraphNode& n, const Block& b);
+void zero_unread_indices(const GraphNode& n, const Block& b, const std::vector<AnyTensor>& operands);
 
 /// A body on tensors, recorded on the tape. `reverse`: loops in it keep their states for the sweep back. `known`: what its first
 /// communications have given before; they are recorded only.

@@ -4,7 +4,7 @@
 #include "../ir/trace.hpp"
 #include "loop_code.hpp"
 #include "loop_skeleton.hpp"
-#include "speculation.hpp"
+#include "../../tape/speculation.hpp"
 
 namespace wengert::detail {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "../../tape/speculation.hpp"
 #include "../moves.hpp"
 #include "../scans.hpp"
 #include "../shape.hpp"
@@ -79,7 +80,7 @@ struct TridiagonalSolve {
                    columns = static_cast<std::size_t>(right->shape[1]);
         detail::TridiagonalFactors<T> factors(bands->template as<T>(), n, transposed);
         const std::size_t done = factors.solve(x->template as<T>(), columns);
-        if (done < n)
+        if (done < n && !detail::runs_example())
             fail<NumericError>(name,
                                "singular: pivot " + std::to_string(done) + " of a matrix of " +
                                    std::to_string(n) + " rows is 0, a regular matrix is expected",

@@ -8,7 +8,7 @@
 #include "../../ir/traced_inputs.hpp"
 #include "../../ir/trace.hpp"
 #include "../../loops/body_rules.hpp"
-#include "../../loops/speculation.hpp"
+#include "../../../tape/speculation.hpp"
 #include "../../loops/trace_difference.hpp"
 #include "../control_trace.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
-#include "../../loops/speculation.hpp"
+#include "../../../tape/speculation.hpp"
 #include "../host.hpp"
 
 namespace wengert::detail {
@@ -10,7 +10,7 @@ namespace wengert::detail {
 WENGERT_INLINE Ref<Block> run_host_call(const void* op, const Ref<Block>* in, std::size_t, const Site&)
 {
     const HostCall& h = *static_cast<const HostCall*>(op);
-    if (body_depth() > 0 || Speculation::active()) return zeros_block(h.dtype, h.shape);
+    if (runs_example()) return zeros_block(h.dtype, h.shape);
     const NoGrad unrecorded;
     const Untraced untraced;
     return (*h.call)(in);

@@ -141,9 +141,13 @@ WENGERT_INLINE Graph without_effects(const Graph& g)
     return h;
 }
 
-WENGERT_INLINE void zero_unread_indices(const GraphNode& n, const Block& b)
+WENGERT_INLINE void zero_unread_indices(const GraphNode& n, const Block& b,
+                                        const std::vector<AnyTensor>& operands)
 {
-    if (n.primitive->value && !differentiable(b.dtype) && !b.strided && b.count > 0)
+    const bool is_handed_on = std::any_of(operands.begin(), operands.end(),
+                                          [&](const AnyTensor& t) { return t.value.get() == &b; });
+    const bool is_own = n.primitive->value || (!n.primitive->loop && !b.is_view() && !is_handed_on);
+    if (is_own && !differentiable(b.dtype) && !b.strided && b.count > 0)
         std::memset(b.data, 0, b.count * size_of(b.dtype));
 }
 
@@ -205,7 +209,7 @@ WENGERT_INLINE std::vector<AnyTensor> replay_body(const Graph& with_host,
             values[v] = apply_any(*n.primitive, n.op.get(), operands.data(), operands.size(), n.at);
         }
         example[v] = std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return example[i]; });
-        if (example[v]) zero_unread_indices(n, *values[v].value);
+        if (example[v]) zero_unread_indices(n, *values[v].value, operands);
     }
     for (ValueId v : g.outputs()) out.push_back(values[v]);
     return out;

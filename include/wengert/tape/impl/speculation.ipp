@@ -1,7 +1,7 @@
 // What speculation.hpp declares. With WENGERT_COMPILED it is compiled in wengert::compiled alone.
 #pragma once
 
-#include "../../../base/separate.hpp"
+#include "../../base/separate.hpp"
 #include "../speculation.hpp"
 
 namespace wengert::detail {

@@ -1,7 +1,7 @@
 // Running a loop's functions for what they record, not for what they compute.
 #pragma once
 
-#include "../../tape/tape.hpp"
+#include "tape.hpp"
 
 namespace wengert::detail {
 
@@ -22,6 +22,9 @@ inline int& body_depth()
     static thread_local int n = 0;
     return n;
 }
+
+/// Is what runs now an example, whose values nobody reads? It may be zeros, so no value of it is an error.
+inline bool runs_example() { return body_depth() > 0 || Speculation::active(); }
 
 }  // namespace wengert::detail
 
