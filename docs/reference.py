@@ -78,7 +78,7 @@ TASKS = {
     "Memory": "memory::stats=- memory::Stats=- memory::reset_peak=- memory::keep=- memory::trim=- TapeReport=-",
     "Devices": "to=- cuda=- DeviceMemory=- OnDevice=-",
     "Files": "save_npy=save load_npy=load save_npz=savez load_npz=load",
-    "Debugging": "about=- set_report_handler=- ReportHandler=- AnomalyMode=- check_grads=- CheckOptions=- CheckReport=- Modes=- audit=- AuditReport=- AuditFinding=-",
+    "Debugging": "about=- set_report_handler=- ReportHandler=- AnomalyMode=- check_grads=- CheckOptions=- CheckReport=- Modes=- audit=- AuditReport=- AuditFinding=- AuditOmission=-",
     "Errors": "Error=- ShapeError=- IndexError=- DTypeError=- TapeError=- NoForwardMode=- NumericError=- DeviceError=- MemoryError=-",
     "Primitives of your own": "Index=- Positions=- Combine=- Scan=- apply=- apply_elementwise=- apply_variadic=- record=- wrt=- Uses=- Site=- rule_text=- sum_to=-",
 }

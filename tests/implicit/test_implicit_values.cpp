@@ -174,6 +174,18 @@ TEST_CASE("implicit: what has no answer throws with the function, what it did an
         wg::odeint(explodes, two, D{0.0, 0.2, 0.1, 0.3});
     });
     refuses<wg::ShapeError>({"[odeint]", "times"}, [&] { wg::odeint(explodes, two, D(1.0)); });
+    const auto both = [](const D& y, const D& q) { return y * q; };
+    const std::string line = ":" + std::to_string(__LINE__ + 2) + ")";
+    refuses<wg::ShapeError>({"[minimize]", "shape (2) where one number is needed", line},
+                            [&] { wg::minimize(both, start, two); });
+    refuses<wg::ShapeError>({"[minimize]", "shape (2)"}, [&] {
+        wg::grad([&](const D& q) { return sum(wg::minimize(both, start, q)); })(two);
+    });
+    refuses<wg::ShapeError>({"[minimize]", "shape (2)"}, [&] {
+        wg::freeze([&](const D& q) { return wg::minimize(both, start, q); })(two);
+    });
+    refuses<wg::TapeError>({"[minimize]", "empty"}, [&] { wg::minimize([](const D&) { return D(); }, two); });
+    refuses<wg::TapeError>({"[root]", "empty"}, [&] { wg::root([](const D&) { return D(); }, two); });
     refuses<wg::ShapeError>({"[root]", "shape (2)"}, [&] {
         wg::root([](const D& y) { return D{1.0, 2.0} * y; }, two);
     });

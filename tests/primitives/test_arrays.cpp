@@ -226,3 +226,26 @@ TEST_CASE("histogram: counts between edges, NumPy's choice of them, weights")
     CHECK_THROWS_AS(histogram(x, D{1.0}), ShapeError);
     CHECK_THROWS_AS(histogram(x, 4, D{1.0}), ShapeError);
 }
+
+TEST_CASE("histogram: edges that do not ascend are refused, in graphs too")
+{
+    const D x{0.5, 1.0, 3.0}, w{1.0, 2.0, 4.0};
+    CHECK(list(histogram(x, D{0.0, 1.0, 1.0, 4.0}).first) == std::vector<std::int64_t>{1, 0, 2});
+    CHECK_THROWS_AS(histogram(x, D{2.0, 1.0, 0.0}), NumericError);
+    CHECK_THROWS_AS(histogram(x, D{2.0, 1.0, 0.0}, w), NumericError);
+    for (const D& edges : {D{quiet_nan, 1.0}, D{0.0, quiet_nan, 4.0}, D{0.0, 1.0, quiet_nan}})
+        CHECK_THROWS_AS(histogram(x, edges), NumericError);
+    const int line = __LINE__ + 1;
+    const std::string said = refusal([&] { histogram(x, D{0.0, 2.0, 1.0}); });
+    CHECK(said.find("[histogram] edge 2 is 1.0") == 0);
+    CHECK(said.find("test_arrays.cpp:" + std::to_string(line)) != std::string::npos);
+    for (const auto& backend : {Backend(tile), Backend(interpret), Backend(native)}) {
+        FreezeOptions options;
+        options.backend = backend;
+        auto frozen = freeze([&](const D& edges) { return histogram(x, edges).first; }, options);
+        for (int k = 0; k < 3; ++k) CHECK(list(frozen(D{0.0, 1.0, 4.0})) == std::vector<std::int64_t>{1, 2});
+        CHECK_THROWS_AS(frozen(D{4.0, 1.0, 0.0}), NumericError);
+        CHECK_THROWS_AS(frozen(D{0.0, quiet_nan, 4.0}), NumericError);
+        CHECK(list(frozen(D{0.0, 1.0, 4.0})) == std::vector<std::int64_t>{1, 2});
+    }
+}

@@ -1,6 +1,10 @@
-// audit on operations of every kind: casts between types, variadic ones, indices, writes, transforms inside.
+// audit on operations of every kind: casts between types, variadic ones, indices, writes, transforms inside, factors of matrices,
+// what solvers find.
 #include "catch.hpp"
 
+#include <wengert/complex_linalg.hpp>
+#include <wengert/implicit.hpp>
+#include <wengert/linalg.hpp>
 #include <wengert/wengert.hpp>
 
 namespace wg = wengert;
@@ -96,4 +100,131 @@ TEST_CASE("audit of several arguments")
     CHECK(!report.ok);
     CHECK_THAT(report.message, contains("test_audit.cpp"));
     CHECK(wg::audit([](auto t, auto u, auto v, auto w) { return sum(t * u * v * w); }, x, a, x, a).ok);
+}
+
+namespace {
+
+/// x² of x, and of a constant copy that alone is read: the rule has the derivative of both.
+struct Copied {
+    static constexpr std::string_view name = "copied";
+    static constexpr bool flat = true;
+    template <class T> wg::Ref<wg::Block> value(const wg::Ref<wg::Block>& x, const wg::Site&) const
+    {
+        return wg::copy_of(*x);
+    }
+};
+struct SquareOfCopy {
+    static constexpr std::string_view name = "square_of_copy";
+    static constexpr unsigned saves = 0b010;
+    double factor;  ///< 2 is right
+    template <class T>
+    wg::Ref<wg::Block> value(const wg::Ref<wg::Block>& copy, const wg::Ref<wg::Block>&, const wg::Site&) const
+    {
+        auto y = wg::copy_of(*copy);
+        for (std::size_t i = 0; i < y->count; ++i) y->template as<T>()[i] *= y->template as<T>()[i];
+        return y;
+    }
+    template <class T>
+    Tensor<T> pull(wg::wrt<1>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>& x,
+                   const Tensor<T>&) const
+    {
+        return T(factor) * g * x;
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>&, const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>& x,
+                   const Tensor<T>&) const
+    {
+        return T(factor) * dx * x;
+    }
+};
+D square_of_copy(const D& x, double factor, wg::Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return wg::apply<SquareOfCopy, double>({factor}, at, wg::apply<Copied, double>({}, at, x), x);
+}
+
+}  // namespace
+
+TEST_CASE("audit moves the factors of a matrix with it")
+{
+    namespace la = wg::linalg;
+    const D a = {{4.0, 1.0, 0.3}, {0.5, 3.0, -0.2}, {0.1, 0.7, 2.0}}, b = {1.0, 2.0, -0.5};
+    const D tall = {{1.0, 2.0}, {0.3, -1.0}, {0.5, 0.7}};
+    const auto right = [](const auto& f, const auto&... x) {
+        const auto report = wg::audit(f, x...);
+        CHECK(report.message == "");
+        CHECK(report.omissions.empty());
+    };
+    right([](const D& x) { return la::det(x) + la::slogdet(x).second + sum(square(la::inv(x))); }, a);
+    right([](const D& x, const D& y) { return sum(square(la::solve(x, y))); }, a, b);
+    right([&](const D& y) { return sum(square(la::solve(a, y))); }, b);
+    right([](const D& x) { return sum(square(la::solve(stop_gradient(x), x))); }, a);
+    for (const D& x : {a, tall}) {
+        right([](const D& t) { return sum(square(std::get<1>(la::lu(t)) * 1.5)); }, x);
+        right([](const D& t) { return sum(la::qr(t).first * 0.5) + sum(exp(la::qr(t).second)); }, x);
+        right([](const D& t) { return sum(exp(std::get<1>(la::svd(t)))); }, x);
+    }
+    right([](const D& x) { return sum(la::eigh(x).first) + sum(exp(la::eigh(x).second)); }, a);
+    right([](const D& x) { return sum(wg::abs(la::eig(x))); }, a);
+    right([](const Tensor<float>& x) { return la::det(x) + sum(la::qr(x).second); }, wg::cast<float>(a));
+    right([](const D& x) { return sum(wg::grad([](const D& t) { return wg::log(la::det(t)); })(x)); }, a);
+}
+
+TEST_CASE("audit moves what a solver has found")
+{
+    const D start = {1.0, 1.0}, p = {0.5, 0.7};
+    const auto right = [&](const auto& f) {
+        const auto report = wg::audit(f, p);
+        CHECK(report.message == "");
+        CHECK(report.omissions.empty());
+    };
+    const auto valley = [](const D& y, const D& q) { return sum(square(y - q)) + sum(exp(0.3 * y)); };
+    right([&](const D& q) { return sum(wg::minimize(valley, start, q)); });
+    right([&](const D& q) {
+        return sum(wg::fixed_point([](auto y, auto t) { return cos(y) * t; }, start, q));
+    });
+    right([&](const D& q) {
+        return sum(wg::root([](auto y, auto t) { return y * y * y + t * y - 1.0; }, start, q));
+    });
+    right([&](const D& q) { return sum(wg::gmres([](auto y, auto t) { return y * (1.0 + t); }, start, q)); });
+    right([&](const D& q) { return sum(wg::odeint([](auto y, auto t) { return -y * t; }, q, D{0.0, 0.5})); });
+}
+
+TEST_CASE("audit: a wrong rule of an operation on factors is found, of whatever size")
+{
+    const D x = {0.3, -1.2};
+    CHECK(wg::audit([](const D& t) { return sum(square_of_copy(t, 2.0)); }, x).message == "");
+    for (const double factor : {0.0, 1.0, 2.1}) {
+        const auto report = wg::audit([&](const D& t) { return sum(exp(square_of_copy(t, factor))); }, x);
+        REQUIRE(report.findings.size() == 1);
+        CHECK(report.findings[0].primitive == "square_of_copy");
+        CHECK_THAT(report.message, contains("test_audit.cpp"));
+        CHECK(report.nodes == 3);
+    }
+}
+
+TEST_CASE("audit names what it cannot test")
+{
+    const auto untested = [](const wg::AuditReport& report, const std::string& primitive) {
+        INFO(report.message);
+        CHECK(report.ok);
+        REQUIRE(!report.omissions.empty());
+        CHECK(report.omissions[0].primitive == primitive);
+        CHECK_THAT(report.message, contains("[" + primitive + "] "));
+        CHECK_THAT(report.message, contains("not tested, "));
+        CHECK_THAT(report.message, contains("test_audit.cpp"));
+    };
+    const D x = {0.3, -1.2};
+    D w = {0.5, 0.25};
+    w.requires_grad();
+    untested(wg::audit([&](const D& t) { return sum(square_of_copy(w, 2.0) * t); }, x), "square_of_copy");
+    int calls = 0;
+    const auto other = [&](const D& t) {
+        D y = sum(square_of_copy(t, 2.0));
+        if (++calls > 1) y += square_of_copy(t(0), 2.0);
+        return y;
+    };
+    untested(wg::audit(other, x), "square_of_copy");
+    const D a = {{4.0, 1.0, 0.3}, {0.5, 3.0, -0.2}, {0.1, 0.7, 2.0}};
+    const auto values = [](const D& t) { return sum(wg::abs(wg::linalg::eig(t))); };
+    untested(wg::audit([&](const D& t) { return sum(wg::grad(values)(t)); }, a), "eig");
 }

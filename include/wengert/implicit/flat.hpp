@@ -111,7 +111,7 @@ public:
         zip_at(
             name_, at_,
             [&](const auto& a, const auto& b) {
-                if (!(a.shape() == b.shape()))
+                if (!(a.shape() == b.shape(name_, at_)))
                     fail<ShapeError>(name_,
                                      "the function returned shape " + to_string(b.shape()) + " where " +
                                          to_string(a.shape()) + " is needed",

@@ -42,7 +42,7 @@ Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& op
     };
     const auto body = [&](const State& s) {
         const Tensor<T, D> d = -matmul(s.h, s.g), x = s.x + s.length * d;
-        const auto [f1, g1] = value_and_slope(x);
+        const auto [f1, g1] = value_and_slope.at_line(at, x);
         const Tensor<T, D> aim = s.f + T(1e-4) * s.length * sum(d * s.g) + rounding * abs(s.f);
         const Tensor<bool, D> good = f1 <= aim;
         const Tensor<T, D> one = ones_like(s.length), none = zeros_like(one), step = x - s.x, y = g1 - s.g;
@@ -56,7 +56,7 @@ Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& op
                      s.rejected + where(good, none, one)};
     };
     const Tensor<T, D> x0 = stop_gradient(start), zero = zero_beside(x0);
-    const auto [f0, g0] = value_and_slope(x0);
+    const auto [f0, g0] = value_and_slope.at_line(at, x0);
     const Tensor<T, D> first = minimum(zero + T(1), T(1) / maximum(greatest(g0), zero + T(1e-30)));
     const Tensor<T, D> unit = linalg::detail::unit_beside(reshape(x0, {1, -1}));
     const Tensor<T, D> one = zero + T(1);
@@ -69,6 +69,17 @@ Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& op
         logical_and(slope <= tolerance * (T(1) + abs(s.f)), logical_and(ends, is_number));
     return settled(ImplicitName::minimize, options.report, s.x, is_least, s.count, s.rejected, s.count + T(1),
                    zero, slope, at);
+}
+
+/// What the function to be minimized has returned.
+template <class V> V one_number(V y, const Site& at)
+{
+    const Shape shape = y.shape("minimize", at);
+    if (y.size() != 1)
+        fail<ShapeError>("minimize",
+                         "the function returned shape " + to_string(shape) + " where one number is needed",
+                         at);
+    return y;
 }
 
 }  // namespace detail
@@ -85,18 +96,21 @@ public:
         const std::tuple<P...> parameters(p...);
         const auto value = [f, x0, parameters, at](const V& v) {
             const X x = detail::unflatten_tree(x0, v, at);
-            const detail::OwnLines own;
-            return std::apply([&](const auto&... q) { return V(f(x, q...)); }, parameters);
+            const auto call = [&](const auto&... q) {
+                const detail::OwnLines own;
+                return V(f(x, q...));
+            };
+            return detail::one_number(std::apply(call, parameters), at);
         };
         const V found = detail::bfgs(value, detail::flatten_tree(x0, "minimize", at), options, at);
-        const auto slope = grad(value, at);
+        const auto slope = [gradient = grad(value, at), at](const V& v) { return gradient.at_line(at, v); };
         return detail::unflatten_tree(
             x0, detail::follow(ImplicitName::minimize, ImplicitName::gmres, slope, found, options, at), at);
     }
 };
 /// minimize(f, x0, p…, options): the x near x0 at which f(x, p…), one number, is least, by BFGS. x and the parameters are any trees of
-/// tensors. ẋ = −(∂²f/∂x²)⁻¹ ∂²f/∂x∂p ṗ, to any order and in both modes; x0 has no derivative. Throws NumericError where it does not
-/// converge, or a derivative is asked for where the Hessian is singular.
+/// tensors. ẋ = −(∂²f/∂x²)⁻¹ ∂²f/∂x∂p ṗ, to any order and in both modes; x0 has no derivative. Throws ShapeError where f
+/// returns more than one number, NumericError where it does not converge or a derivative is asked for where the Hessian is singular.
 inline constexpr Minimize minimize{};
 
 }  // namespace wengert

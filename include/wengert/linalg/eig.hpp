@@ -94,6 +94,7 @@ private:
 struct EigVectors {
     static constexpr std::string_view name = "eig";
     static constexpr unsigned saves = 0b111;
+    static constexpr bool unaudited = true;  // the factors of the columns are LAPACK's choice
     template <class T> Ref<Block> value(const Ref<Block>& of, const Ref<Block>& a, const Site& at) const
     {
         const Ref<Block> packed = contiguous(of);

@@ -125,6 +125,11 @@ struct Primitive {
     bool zero_rule = false;
     std::uint8_t saves =
         0;  ///< of an operation on a variable number of inputs: 0xff when its rule reads them all
+    /// Structural only: bit i for an input of the result's type that the rule does not name. It may be a function of the others, as
+    /// factors of a matrix are: the rule then has the whole derivative (audit).
+    std::uint8_t silent = 0;
+    /// Structural only: the rule is that of another result which serves as well, so no difference tells whether it is right (audit).
+    bool unaudited = false;
 
     TileKernel value = nullptr;  ///< elementwise only
     /// The same as a program (functions/term.hpp), from terms of the inputs; null where the rule is opaque.

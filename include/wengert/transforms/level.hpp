@@ -199,6 +199,8 @@ const X& argument(const X& x)
 {
     return x;
 }
+/// A text in quotes is an array, which no tuple of arguments could hold.
+template <std::size_t N> const char* argument(const char (&x)[N]) { return x; }
 
 /// Does not compile for an argument that cannot be looked into. The message comes before any other.
 template <class... X> inline constexpr bool visible = ((tree::detail::look_into<X> || true) && ...);

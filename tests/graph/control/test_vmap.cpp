@@ -179,6 +179,9 @@ TEST_CASE("vmap: errors name it and the line of the call", "[vmap]")
     refused([&] { mapped(number, number); }, "[vmap]", __LINE__);
     refused([&] { beyond(rows); }, "[vmap]", __LINE__);
     refused([&] { many(rows); }, "[vmap] 2 axes for 1 arguments", __LINE__);
+    const auto few = vmap(f, {.in_axes = {1}});
+    refused([&] { few(rows, transpose(rows)); }, "[vmap] 1 axes for 2 arguments", __LINE__);
+    refused([&] { freeze(few)(rows, transpose(rows)); }, "[vmap] 1 axes for 2 arguments", __LINE__);
 }
 
 TEST_CASE(

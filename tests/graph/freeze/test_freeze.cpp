@@ -112,6 +112,39 @@ TEST_CASE("results of any struct, numbers and texts among them")
     CHECK(frozen.stats().replays == 9);
 }
 
+TEST_CASE("texts in quotes: a graph for each text, wherever it lies")
+{
+    const auto f = [](const D& x, const char* mode) {
+        return sum(std::string(mode ? mode : "none") == "twice" ? x * 2.0 : sin(x));
+    };
+    const D x{1.0, 2.0};
+    auto frozen = wg::freeze(f, unchecked());
+    char text[] = "twice";
+    const char* const pointer = text;
+    for (int round = 0; round < 3; ++round) {
+        CHECK(same_bits(frozen(x, "twice"), sum(x * 2.0)));
+        CHECK(same_bits(frozen(x, pointer), sum(x * 2.0)));
+        CHECK(same_bits(frozen(x, "other"), sum(sin(x))));
+    }
+    CHECK(frozen.stats().traces == 2);
+    text[0] = 'T';
+    CHECK(same_bits(frozen(x, pointer), sum(sin(x))));
+    CHECK(same_bits(frozen(x, ""), sum(sin(x))));
+    CHECK(same_bits(frozen(x, static_cast<const char*>(nullptr)), sum(sin(x))));
+    CHECK(frozen.stats().traces == 5);
+    CHECK(same_bits(wg::grad(frozen)(x, "twice"), x * 0.0 + 2.0));
+    auto gradient = wg::freeze(wg::grad(f), unchecked());
+    for (int round = 0; round < 3; ++round) CHECK(same_bits(gradient(x, "twice"), x * 0.0 + 2.0));
+    D y = D(0.0);
+    auto into = frozen.into(y);
+    into(x, "twice");
+    CHECK(same_bits(y, sum(x * 2.0)));
+    auto of_string =
+        wg::freeze([](const D& t, const std::string& by) { return by == "twice" ? t * 2.0 : t; });
+    for (int round = 0; round < 3; ++round) CHECK(same_bits(of_string(x, "twice"), x * 2.0));
+    CHECK(same_bits(of_string(x, "once"), x));
+}
+
 TEST_CASE("no arguments, void of tensors, and moved-from arguments")
 {
     const D c{1.0, 2.0};

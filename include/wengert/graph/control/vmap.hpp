@@ -15,7 +15,7 @@ struct VmapOptions {
     /// In place of an axis: an argument that every row is given whole.
     static constexpr std::int64_t whole = std::numeric_limits<std::int64_t>::min();
 
-    std::vector<std::int64_t> in_axes{};  ///< of each argument, or `whole`; 0 for those behind the last one
+    std::vector<std::int64_t> in_axes{};  ///< one for each argument, or `whole`; none: 0 for all
     std::int64_t out_axis = 0;            ///< of the results
 };
 
@@ -59,16 +59,18 @@ public:
 private:
     std::int64_t axis_of(std::size_t argument) const
     {
-        return argument < options_.in_axes.size() ? options_.in_axes[argument] : 0;
+        return options_.in_axes.empty() ? 0 : options_.in_axes[argument];
+    }
+    void demand_axes(std::size_t arguments, const Site& at) const
+    {
+        if (const std::size_t n = options_.in_axes.size(); n > 0 && n != arguments)
+            fail<ShapeError>("vmap",
+                             std::to_string(n) + " axes for " + std::to_string(arguments) + " arguments", at);
     }
     /// How many rows all mapped arguments have. Throws ShapeError.
     template <class... X> std::int64_t rows_of(const Site& at, const X&... x) const
     {
-        if (options_.in_axes.size() > sizeof...(X))
-            fail<ShapeError>("vmap",
-                             std::to_string(options_.in_axes.size()) + " axes for " +
-                                 std::to_string(sizeof...(X)) + " arguments",
-                             at);
+        demand_axes(sizeof...(X), at);
         std::int64_t rows = -1;
         std::size_t next = 0;
         const auto look = [&](const auto& argument, std::int64_t axis) {
@@ -109,7 +111,7 @@ private:
 /// f for each row: vmap(f)(x, …) is f(x[0], …), f(x[1], …), … stacked along a new axis. Arguments and results are tensors or any
 /// structs, tuples, vectors of them; in_axes says which axis holds the rows, `VmapOptions::whole` that an argument has none. Any
 /// transform may be inside or outside. Throws ShapeError where arguments have
-/// different numbers of rows, or are fewer than in_axes.
+/// different numbers of rows, or are not as many as in_axes.
 template <class F> auto vmap(F&& f, VmapOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::Vmapped<std::decay_t<F>>(std::forward<F>(f), std::move(options), at);

@@ -2,6 +2,7 @@
 // everything else, which is guarded by value.
 #pragma once
 
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -100,6 +101,9 @@ template <class Visitor, class X> void visit_part(Visitor& visitor, X& x)
             visit_number(visitor, empty_tensor);
     } else if constexpr (std::is_same_v<Plain, Key>) {
         visitor.key(x);
+    } else if constexpr (std::is_same_v<Plain, const char*>) {
+        visit_number(visitor, x != nullptr);
+        if (x) visit_text(visitor, std::string_view(x));  // its address says nothing of what it says
     } else if constexpr (std::is_scalar_v<Plain>) {
         visit_number(visitor, x);
     } else if constexpr (StringLike<Plain>) {

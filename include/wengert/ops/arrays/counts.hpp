@@ -31,6 +31,24 @@ template <class T> struct FirstOfEach {
     }
 };
 
+/// y = x, the edges of bins. Throws NumericError where they do not ascend; equal ones have an empty bin between them.
+struct AscendingEdges {
+    static constexpr std::string_view name = "histogram";
+    static constexpr bool flat = true;  // they are compared with, and no more
+    template <class T> Ref<Block> value(const Ref<Block>& of, const Site& at) const
+    {
+        auto x = copy_of(*of);
+        const T* const k = x->template as<T>();
+        for (std::size_t i = 1; i < x->count; ++i)
+            if (!(k[i - 1] <= k[i]))
+                fail<NumericError>(name,
+                                   "edge " + std::to_string(i) + " is " + std::to_string(k[i]) + " behind " +
+                                       std::to_string(k[i - 1]) + ": edges must ascend",
+                                   at);
+        return x;
+    }
+};
+
 namespace detail {
 
 /// Throws TapeError where x is a value of a graph: shapes there are fixed.
@@ -89,13 +107,15 @@ Tensor<W, D> sums_between(const Tensor<T, D>& x, const Tensor<W, D>& weights, co
     return take(segment_sum(weights, bin, n + 1, at), arange<std::int64_t, D>(0, n, 1, at), 0, at);
 }
 
-template <class T, class D> void demand_edges(const Tensor<T, D>& edges, const Site& at)
+/// The edges that a user has chosen, as they are compared with.
+template <class T, class D> Tensor<T, D> demand_edges(const Tensor<T, D>& edges, const Site& at)
 {
     if (edges.shape("histogram", at).size() != 1 || edges.size() < 2)
         fail<ShapeError>("histogram",
                          "edges of shape " + to_string(edges.shape()) +
                              " where a vector of two or more ascending numbers is expected",
                          at);
+    return apply<AscendingEdges, T>({}, at, edges);
 }
 template <class T, class W, class D>
 void demand_weights(const Tensor<T, D>& x, const Tensor<W, D>& weights, const Site& at)
@@ -104,6 +124,12 @@ void demand_weights(const Tensor<T, D>& x, const Tensor<W, D>& weights, const Si
         fail<ShapeError>(
             "histogram",
             "weights of shape " + to_string(weights.shape()) + " for shape " + to_string(x.shape()), at);
+}
+template <class T, class D>
+Tensor<std::int64_t, D> counts_between(const Tensor<T, D>& x, const Tensor<T, D>& edges, const Site& at)
+{
+    const Tensor<T, D> flat = flatten(x, at);
+    return sums_between(flat, cast<std::int64_t>(ones_like(flat), at), edges, at);
 }
 inline void demand_bins(std::int64_t bins, const Site& at)
 {
@@ -143,15 +169,14 @@ Tensor<T, D> bincount(const Tensor<std::int64_t, D>& ids, const Tensor<T, D>& we
 }
 
 /// (counts, edges) of all elements of x, in bins between edges that ascend. Each bin has its lower edge, the last one both. NaN and
-/// what lies outside is not counted. Throws ShapeError where edges are no vector of two or more.
+/// what lies outside is not counted. Throws ShapeError where edges are no vector of two or more, NumericError where they do not ascend
+/// or one is NaN.
 template <Differentiable T, class D>
 std::pair<Tensor<std::int64_t, D>, Tensor<T, D>> histogram(const Tensor<T, D>& x, const Tensor<T, D>& edges,
                                                            Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    detail::demand_edges(edges, at);
-    const Tensor<T, D> flat = flatten(x, at);
-    const Tensor<std::int64_t, D> one = cast<std::int64_t>(ones_like(flat), at);
-    return {detail::sums_between(flat, one, edges, at), edges};
+    const Tensor<T, D> ascending = detail::demand_edges(edges, at);
+    return {detail::counts_between(x, ascending, at), edges};
 }
 /// The same in bins of equal width from the least element to the greatest, as numpy.histogram. Where those are equal the width of
 /// all is 1; where one is not finite the edges are NaN, and nothing is counted. Throws ShapeError where bins < 1.
@@ -161,7 +186,8 @@ std::pair<Tensor<std::int64_t, D>, Tensor<T, D>> histogram(const Tensor<T, D>& x
 {
     detail::demand_bins(bins, at);
     const ComposedAt line(at);
-    return histogram(x, detail::edges_of(flatten(x, at), bins, at), at);
+    const Tensor<T, D> edges = detail::edges_of(flatten(x, at), bins, at);
+    return {detail::counts_between(x, edges, at), edges};
 }
 /// Sums of weights in place of counts, with their derivative. Throws ShapeError where weights have another shape than x.
 template <Differentiable T, class D>
@@ -169,9 +195,9 @@ std::pair<Tensor<T, D>, Tensor<T, D>> histogram(const Tensor<T, D>& x, const Ten
                                                 const std::type_identity_t<Tensor<T, D>>& weights,
                                                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    detail::demand_edges(edges, at);
     detail::demand_weights(x, weights, at);
-    return {detail::sums_between(flatten(x, at), flatten(weights, at), edges, at), edges};
+    const Tensor<T, D> ascending = detail::demand_edges(edges, at);
+    return {detail::sums_between(flatten(x, at), flatten(weights, at), ascending, at), edges};
 }
 template <Differentiable T, class D>
 std::pair<Tensor<T, D>, Tensor<T, D>> histogram(const Tensor<T, D>& x, std::int64_t bins,
@@ -180,7 +206,9 @@ std::pair<Tensor<T, D>, Tensor<T, D>> histogram(const Tensor<T, D>& x, std::int6
 {
     detail::demand_bins(bins, at);
     const ComposedAt line(at);
-    return histogram(x, detail::edges_of(flatten(x, at), bins, at), weights, at);
+    detail::demand_weights(x, weights, at);
+    const Tensor<T, D> edges = detail::edges_of(flatten(x, at), bins, at);
+    return {detail::sums_between(flatten(x, at), flatten(weights, at), edges, at), edges};
 }
 
 }  // namespace wengert

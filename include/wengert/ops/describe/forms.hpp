@@ -24,6 +24,7 @@ template <class Op> constexpr void set_forms(Primitive& p)
     if constexpr (requires { Op::infallible; }) p.infallible = Op::infallible;
     if constexpr (requires { Op::random; }) p.random = Op::random;
     if constexpr (requires { Op::zero_rule; }) p.zero_rule = Op::zero_rule;
+    if constexpr (requires { Op::unaudited; }) p.unaudited = Op::unaudited;
     if constexpr (IsProduct<Op>)
         p.product = [](const void* op) { return static_cast<const Op*>(op)->product(); };
     if constexpr (IsDraw<Op>) p.draw = [](const void* op) { return static_cast<const Op*>(op)->draw(); };

@@ -108,6 +108,7 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural(
         p.jvp = structural_jvp<Op, Out, In...>;
         p.add = add_any<Out>;
         p.sum_to = sum_to_any<Out>;
+        p.silent = silent_inputs<Op, Out, In...>();
         [&]<std::size_t... k>(std::index_sequence<k...>) {
             const auto one = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
                 if constexpr (accumulates<Op, i, Out, In...>)

@@ -64,6 +64,19 @@ template <class T> [[gnu::cold]] AnyTensor with_zero_rule(const AnyTensor& r, co
     return apply<ZeroWhereNoCotangent, T>({}, Site{}, Tensor<T>(r), Tensor<T>(g)).any();
 }
 
+template <class Op, std::size_t i, class Out, class... In>
+concept has_structural_pull =
+    pulls<Op, i, Out, In...> || derives_pull<Op, i, Out, In...> || derives_fold_pull<Op, i, Out, In...>;
+/// Bit i for each input of the result's type that the rule does not name.
+template <class Op, class Out, class... In> constexpr std::uint8_t silent_inputs()
+{
+    unsigned bits = 0;
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+        ((bits |= std::is_same_v<In, Out> && !has_structural_pull<Op, k, Out, In...> ? 1U << k : 0U), ...);
+    }(std::index_sequence_for<In...>());
+    return static_cast<std::uint8_t>(bits);
+}
+
 template <class Op, std::size_t i, class Out, class... In, std::size_t... k>
 constexpr StructuralPull make_structural_pull(std::index_sequence<k...>)
 {
@@ -73,8 +86,7 @@ constexpr StructuralPull make_structural_pull(std::index_sequence<k...>)
         "wengert: a fold of several passes, or with a result for each element, has a pull and a push of its "
         "own, or says flat");
     StructuralPull p;
-    if constexpr (pulls<Op, i, Out, In...> || derives_pull<Op, i, Out, In...> ||
-                  derives_fold_pull<Op, i, Out, In...>) {
+    if constexpr (has_structural_pull<Op, i, Out, In...>) {
         constexpr bool part = requires(const Op& op, Block& b) { op.accumulate(wrt<i>{}, b, b); };
         constexpr bool whole = requires(const Op& op, Block& b, const Tensor<Out>& g,
                                         const Tensor<In>&... x) { op.accumulate(wrt<i>{}, b, g, x..., g); };
