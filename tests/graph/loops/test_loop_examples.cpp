@@ -112,6 +112,10 @@ X in_bands(const X& x) { return solve_tridiagonal(0.1 * x, x + 2.0 * sign(x), 0.
 X of_matrix(const X& x) { return linalg::solve(expand_dims(x, 1) * x + x * eye<double>(4), sin(x)); }
 X of_factor(const X& x) { return matmul(linalg::cholesky(square(x) * eye<double>(4)), cos(x)); }
 X sorted(const X& x) { return x * take(x, argsort(1.0 / x), 0); }
+X in_bins(const X& x)
+{
+    return x * sum(square(histogram(X{1.5, 2.5, 3.0}, cumsum(x / x), X{0.3, 0.4, 0.5}).first)) + square(x);
+}
 X of_integral(const X& x)
 {
     return x * minimize([](const X& y, const X& p) { return sum(square(y - p) + exp(y)); }, zeros_like(x), x);
@@ -166,6 +170,7 @@ TEST_CASE("What a body computes may refuse the zeros on which its derivatives ar
     check_zeros("solve", of_matrix);
     check_zeros("cholesky", of_factor);
     check_zeros("argsort", sorted);
+    check_zeros("histogram", in_bins);
     check_zeros("minimize", of_integral);
 }
 
