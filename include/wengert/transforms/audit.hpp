@@ -1,8 +1,6 @@
 // audit: every operation that a function records, its derivative tested where it stands.
 #pragma once
 
-#include <algorithm>
-
 #include "audit_motion.hpp"
 
 namespace wengert {
@@ -71,8 +69,7 @@ inline AuditReport audit_by(const AuditRun& run)
 {
     AuditReport report;
     run(0, [&](const std::vector<const Node*>& nodes) {
-        const auto single = [](const Node* n) { return is_single(n->dtype); };
-        const AuditMotion motion(run, nodes, std::any_of(nodes.begin(), nodes.end(), single));
+        const AuditMotion motion(run, nodes);
         report = audit_nodes(nodes, motion);
     });
     return report;

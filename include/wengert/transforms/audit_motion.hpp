@@ -35,7 +35,7 @@ inline double largest(const Tensor<double>& x)
 {
     const Ref<Block> b = contiguous(readable(x.any().value));
     double most = 0;
-    for (std::size_t i = 0; i < b->count; ++i)
+    for (std::size_t i = 0; i < b->count && !std::isnan(most); ++i)
         if (const double e = std::abs(b->as<double>()[i]); !(e <= most)) most = e;
     return most;
 }
@@ -43,8 +43,8 @@ inline double largest(const Tensor<double>& x)
 /// The operations of a run that hear silent inputs, as they are when the arguments move.
 class AuditMotion {
 public:
-    AuditMotion(const AuditRun& run, const std::vector<const Node*>& nodes, bool single)
-        : step_(single ? 1e-2 : 1e-4)
+    AuditMotion(const AuditRun& run, const std::vector<const Node*>& nodes)
+        : step_(scale_of(narrowest(nodes)).motion)
     {
         for (const Node* n : nodes)
             if (hears_silent_input(*n)) heard_.push_back(n);
@@ -80,6 +80,12 @@ public:
     }
 
 private:
+    static DType narrowest(const std::vector<const Node*>& nodes)
+    {
+        DType d = dtype_of<double>();
+        for (const Node* n : nodes) d = std::min(d, n->dtype);
+        return d;
+    }
     static constexpr double steps[] = {1, -1, 2, -2};
     using Seen = std::array<std::vector<Ref<Block>>, 4>;
 
@@ -143,7 +149,7 @@ inline bool audit_moved(const Node& n, const AuditMotion& motion, std::uint64_t&
     inner(u, y, &size);
     finding.numeric = inner(u, Tensors<double>{motion.slope(n, n.input_count)});
     finding.analytic = inner(vjp_at(f, n.at, audited.x).second(u, n.at), dx);
-    return agree(finding, is_single(audited.narrowest), size, motion.step());
+    return agree(finding, scale_of(audited.narrowest), size, motion.step());
 }
 
 /// One node that hears a silent input. Empty, or why nothing can be said of it.

@@ -51,11 +51,20 @@ template <class T, class D> AnyTensor converted_to(DType to, const Tensor<T, D>&
     return converted(x.any(), to, Site{});
 }
 
+/// What differences of a dtype are worth: the step of an operation's inputs, that of the function's arguments, the relative error
+/// that is forgiven, and that of a number.
+struct AuditScale {
+    double step, motion, tolerance, rounding;
+};
+inline AuditScale scale_of(DType narrowest)
+{
+    return is_single(narrowest) ? AuditScale{1e-2, 1e-2, 1e-2, 1e-6} : AuditScale{1e-5, 1e-4, 1e-5, 1e-14};
+}
 /// Is the rule right, by both numbers? `size` is that of the terms whose difference one of them is.
-inline bool agree(const AuditFinding& f, bool single, double size, double h)
+inline bool agree(const AuditFinding& f, const AuditScale& scale, double size, double step)
 {
     return std::abs(f.analytic - f.numeric) <=
-           (single ? 1e-2 : 1e-5) * (1 + std::abs(f.numeric)) + size * (single ? 1e-6 : 1e-14) / h;
+           scale.tolerance * (1 + std::abs(f.numeric)) + size * scale.rounding / step;
 }
 
 /// Has the node an input that its rule does not name, and that is a constant to the tape?
@@ -63,7 +72,6 @@ inline bool is_silent(const Node& n, std::size_t i)
 {
     return i < 8 && (n.primitive->silent >> i & 1) && !n.inputs[i];
 }
-
 inline bool has_silent_input(const Node& n)
 {
     for (std::size_t i = 0; i < n.input_count; ++i)
@@ -87,8 +95,8 @@ inline bool hears_silent_input(const Node& n)
         in[i].value = Ref<Block>(n.saved()[i]);
         if (!is_silent(n, i)) continue;
         const Ref<Block> x = readable(in[i].value);
-        in[i].value = placed(x->dtype == DType::float32 ? nudged<float>(*x) : nudged<double>(*x),
-                             n.saved()[i]->device());
+        in[i].value =
+            placed(with_real(x->dtype, [&]<class T>() { return nudged<T>(*x); }), n.saved()[i]->device());
     }
     try {
         const Tensors<double> y{converted_from<double>(AnyTensor{Ref<Block>(n.saved()[n.input_count]), {}})},
@@ -137,12 +145,11 @@ template <class T> bool audit_node(const Node& n, std::uint64_t& state, AuditFin
     const TensorFunction<T> f = std::cref(audited);
     const Tensors<T>& x = audited.x;
     const Tensors<T> v = random_like(x, state), u = random_like(Tensors<T>{f(x)}, state);
-    const bool single = is_single(audited.narrowest);
-    const double h = single ? 1e-2 : 1e-5;
+    const AuditScale scale = scale_of(audited.narrowest);
     double size = 0;
-    finding.numeric = difference(f, x, v, u, h, size);
+    finding.numeric = difference(f, x, v, u, scale.step, size);
     finding.analytic = inner(vjp_at(f, n.at, x).second(u, n.at), v);
-    return agree(finding, single, size, h);
+    return agree(finding, scale, size, scale.step);
 }
 
 /// The operations recorded from `start` on that can be tested.

@@ -201,6 +201,13 @@ const X& argument(const X& x)
 }
 /// A text in quotes is an array, which no tuple of arguments could hold.
 template <std::size_t N> const char* argument(const char (&x)[N]) { return x; }
+template <class E, std::size_t N>
+    requires(!std::is_same_v<E, char>)
+const E* argument(const E (&x)[N])
+{
+    static_assert(N == 0, "wengert: a C array is no argument of a transform: pass a std::array or a tensor");
+    return x;
+}
 
 /// Does not compile for an argument that cannot be looked into. The message comes before any other.
 template <class... X> inline constexpr bool visible = ((tree::detail::look_into<X> || true) && ...);
