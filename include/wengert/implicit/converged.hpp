@@ -62,8 +62,7 @@ struct Converged {
             *report = {static_cast<std::int64_t>(s[1]), static_cast<std::int64_t>(s[2]),
                        static_cast<std::int64_t>(s[3]), static_cast<std::int64_t>(s[4]),
                        static_cast<double>(s[5])};
-        if (!(s[0] > 0) && !runs_example())
-            complain(s[0] < 0, s[1], s[2], s[5], at);
+        if (!(s[0] > 0) && !runs_example()) complain(s[0] < 0, s[1], s[2], s[5], at);
         return another_header(found);
     }
     template <class T>
