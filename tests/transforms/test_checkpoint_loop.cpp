@@ -346,3 +346,55 @@ TEST_CASE("loops that cannot be")
         grad([&](const D& u) { return sum(checkpoint_loop(grows, u, {.steps = 3, .snapshots = 2})); })(u),
         ShapeError);
 }
+
+TEST_CASE("A loop of unknown length gives its outputs in every mode")
+{
+    const auto loop = [](const D& x) {
+        return checkpoint_loop([](const D& s) { return std::pair(s * s, D(3.0 * s)); }, x,
+                               {.snapshots = 4, .while_ = [](const D& s) { return s.item() < 10.0; }});
+    };
+    const auto loss = [&](const D& x) { return sum(loop(x).second); };  // 3 x + 3 x² at 2
+    const D x(2.0), one(1.0);
+    CHECK(loss(x).item() == 18.0);
+    CHECK(grad(loss)(x).item() == 15.0);
+    CHECK(jvp(loss, x, one).second.item() == 15.0);
+    CHECK(hvp(loss)(x, one).item() == 6.0);
+    CHECK(check_grads(loss, x, {.order = 2}).message == "");
+    const NoGrad unrecorded;
+    CHECK(loop(x).second.shape() == Shape{2});
+    const auto bounded =
+        checkpoint_loop([](const D& s) { return std::pair(s * s, D(3.0 * s)); }, x,
+                        {.steps = 9, .snapshots = 4, .while_ = [](const D& s) { return s.item() < 10.0; }});
+    CHECK(bounded.second.shape() == Shape{2});
+}
+
+TEST_CASE("A loop over xs has as many steps as there are parts, and no more")
+{
+    const auto step = [](const D& s, const D& q) { return s * q; };
+    const D xs{0.3, 0.5, 0.7}, s(2.0);
+    const auto loss = [&](const D& q) { return checkpoint_loop(step, s, q, {.snapshots = 2}); };
+    CHECK(loss(xs).item() == 2.0 * 0.3 * 0.5 * 0.7);
+    CHECK(allclose(grad(loss)(xs), D{0.7, 0.42, 0.3}, 1e-15));
+    CHECK(checkpoint_loop(step, s, xs, {.steps = 2, .snapshots = 2}).item() == 2.0 * 0.3 * 0.5);
+    CHECK(checkpoint_loop(step, s, xs, {.snapshots = 2, .while_ = [](const D&) { return true; }}).item() ==
+          loss(xs).item());
+    using Pair = std::pair<D, D>;
+    const auto of_pair = [](const D& t, const Pair& q) { return t * q.first + q.second; };
+    const auto refuses = [](const auto& f, const char* what) {
+        try {
+            f();
+            FAIL_CHECK("not refused: " << what);
+        } catch (const ShapeError& e) {
+            INFO(e.what());
+            CHECK(std::string(e.what()).find(what) != std::string::npos);
+            CHECK(std::string(e.what()).find("test_checkpoint_loop.cpp") != std::string::npos);
+        }
+    };
+    refuses([&] { checkpoint_loop(step, s, xs, {.steps = 5, .snapshots = 2}); },
+            "5 steps where xs has 3 parts");
+    refuses(
+        [&] {
+            checkpoint_loop(of_pair, s, Pair(xs, D{1.0, 2.0}), {.snapshots = 2});
+        },
+        "xs has a tensor of shape (2) where 3 parts are expected");
+}

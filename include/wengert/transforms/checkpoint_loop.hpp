@@ -12,9 +12,9 @@ namespace wengert {
 
 /// How a loop with checkpoints runs. State is the type of its state.
 template <class State> struct LoopOptions {
-    std::uint64_t steps = 0;                        ///< with `while_`: at most so many, 0 for no bound
-    std::uint64_t snapshots = 0;                    ///< states kept in memory, the initial one included
-    std::uint64_t memory = 0;                       ///< bytes for them, in place of their number
+    std::uint64_t steps = 0;      ///< with `while_`: at most so many. 0: all parts of xs, without xs no bound
+    std::uint64_t snapshots = 0;  ///< states kept in memory, the initial one included
+    std::uint64_t memory = 0;     ///< bytes for them, in place of their number
     std::function<bool(const State&)> while_ = {};  ///< go on? The number of steps need not be known then
     std::string folder = {};                        ///< keeps states at every `chunk` steps on disk, here
     std::uint64_t chunk = 0;                        ///< 0: √(steps · snapshots) or so
@@ -133,7 +133,7 @@ public:
         const LoopState state = loop_state(state_);
         std::uint64_t n = options_.steps;
         if (options_.report) *options_.report = {};
-        if (!is_kept(tape, state)) return finish(plain_loop(state, n), n);
+        if (!is_kept(tape, state)) return run_plainly(state);
         steps_->active = tape.active;
         const std::uint64_t s = snapshots(state);
         LoopState all = options_.while_
@@ -141,10 +141,7 @@ public:
                                   steps_, state, [&](const LoopState& t) { return more(t); }, s, most(), n)
                         : is_on_disk() ? extend_on_disk(steps_, state, n, chunk(n, s), s)
                                        : extend_loop(steps_, state, 0, n, s);
-        if (steps_->captured.levels & tape.forward_levels) {
-            n = options_.steps;
-            return finish(plain_loop(state, n), n);
-        }
+        if (steps_->captured.levels & tape.forward_levels) return run_plainly(state);
         if (options_.report) {
             options_.report->steps = n;
             options_.report->planned = revolve::forward_steps(n, s);
@@ -206,20 +203,20 @@ private:
         while (c * c < n * s) ++c;
         return c;
     }
-    LoopState plain_loop(LoopState state, std::uint64_t& n) const
+    /// Without snapshots. The number of steps is known when the loop has ended.
+    auto run_plainly(LoopState state) const
     {
         AnyTensors outputs;
         std::uint64_t i = 0;
-        for (; i < (options_.while_ ? most() : n) && more(state); ++i) {
+        for (; i < (options_.while_ ? most() : options_.steps) && more(state); ++i) {
             LoopState next = steps_->make(i, state, &LoopReport::forward);
             const auto end = next.begin() + static_cast<std::ptrdiff_t>(steps_->state_size);
             outputs.insert(outputs.end(), end, next.end());
             next.erase(end, next.end());
             state = std::move(next);
         }
-        n = i;
         state.insert(state.end(), outputs.begin(), outputs.end());
-        return state;
+        return finish(state, i);
     }
     auto finish(const LoopState& all, std::uint64_t n) const
     {
@@ -249,9 +246,40 @@ private:
     std::shared_ptr<LoopSteps> steps_;
 };
 
+/// How many steps there are parts for. Throws ShapeError where the tensors of xs do not agree.
+template <class Xs> std::uint64_t parts_for_steps(const Xs& xs, const Site& at)
+{
+    if constexpr (tree::contains_number<Xs>) {
+        return xs.size();
+    } else {
+        std::optional<std::int64_t> n;
+        tree::for_each(
+            [&](const auto& t) {
+                const Shape& s = t.shape("checkpoint_loop", at);
+                if (s.empty() || s[0] != n.value_or(s[0]))
+                    fail<ShapeError>("checkpoint_loop",
+                                     "xs has a tensor of shape " + to_string(s) + " where " +
+                                         (n ? std::to_string(*n) : "some") + " parts are expected",
+                                     at);
+                n = s[0];
+            },
+            xs);
+        return static_cast<std::uint64_t>(n.value_or(0));
+    }
+}
+
 template <class F, class State, class Xs>
 auto loop_at(F step, const State& state, const Xs& xs, LoopOptions<State> options, const Site& at)
 {
+    if constexpr (!std::is_same_v<Xs, std::monostate>) {
+        const std::uint64_t parts = parts_for_steps(xs, at);
+        if (options.steps == 0) options.steps = parts;
+        if (options.steps > parts)
+            fail<ShapeError>("checkpoint_loop",
+                             std::to_string(options.steps) + " steps where xs has " + std::to_string(parts) +
+                                 " parts",
+                             at);
+    }
     if constexpr (of_numbers<typename CheckpointedLoop<F, State, Xs>::Result, State, Xs>)
         return ByTensors<State, Xs>::loop(std::move(step), std::move(options), at, state, xs);
     else
