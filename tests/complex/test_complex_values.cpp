@@ -132,6 +132,26 @@ TEST_CASE("complex: edges, cuts and signs of zero as in C99")
     CHECK((Z<double>(C(1e300, 1e300)) / C(1e300, 1e300)).item() == C(1.0, 0.0));
     CHECK((Z<double>(C(1e-310, 1e-310)) / C(1e-310, 1e-310)).item() == C(1.0, 0.0));
     same(pow(Z<double>(C(0.0, 0.0)), 2.5), C(0.0, 0.0));
+    same(pow(Z<double>(C(0.0, 0.0)), 0.0), C(1.0, 0.0));
+    CHECK(pow(Z<double>(C(3.0, 4.0)), 100.0).item() == pow(Z<double>(C(3.0, 4.0)), 100).item());
+    CHECK(pow(Z<double>(C(3.0, 4.0)), -2.0).item() == pow(Z<double>(C(3.0, 4.0)), -2).item());
+    const auto slope = [](double w) {
+        return wg::grad([=](const Z<double>& z) { return real(pow(z, w)); })(Z<double>(C(0.0, 0.0))).item();
+    };
+    CHECK(slope(1.0) == C(1.0, 0.0));
+    CHECK(slope(0.0) == C(0.0, 0.0));
+}
+
+TEST_CASE("complex: flip, squeeze and roll of all axes")
+{
+    using C = std::complex<double>;
+    const Z<double> z = {{C(1, 2), C(3, 4)}};
+    CHECK(flip(z).data()[0] == C(3, 4));
+    CHECK(flip(z).shape() == Shape{1, 2});
+    CHECK(squeeze(z).shape() == Shape{2});
+    CHECK(squeeze(z).data()[1] == C(3, 4));
+    CHECK(roll(z, 1).data()[0] == C(3, 4));
+    CHECK(roll(z, 1).shape() == Shape{1, 2});
 }
 
 TEST_CASE("complex: construction, reading, comparison and printing")

@@ -160,3 +160,22 @@ TEST_CASE("order: errors have the line of the call")
     CHECK_THROWS_AS(sort(x, 1), ShapeError);
     CHECK_THROWS_AS(argsort(Tensor<double>(1.0)), ShapeError);
 }
+
+TEST_CASE("order: between two infinities, and beside one")
+{
+    using D = Tensor<double>;
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    CHECK(median(D{1.0, inf, inf, inf}).item() == inf);
+    CHECK(median(D{-inf, 0.0}).item() == -inf);
+    CHECK(quantile(D{-inf, -inf, 0.0}, 0.25).item() == -inf);
+    CHECK(std::isnan(median(D{-inf, inf}).item()));
+    CHECK(median(D{1e308, -1e308}).item() == 0.0);
+    const D ends{3.0, 4.0, inf}, xp{0.0, 1.0, 2.0};
+    CHECK(interp(D{1.0}, xp, ends)(0).item() == 4.0);
+    CHECK(interp(D{1.5}, xp, ends)(0).item() == inf);
+    CHECK(interp(D{0.5}, D{0.0, 1.0}, D{inf, inf})(0).item() == inf);
+    const auto middle = [](const D& x) { return median(x); };
+    const D g = grad(middle)(D{2.0, 2.0, 2.0, 5.0});
+    CHECK(sum(g).item() == 1.0);
+    CHECK(freeze(middle)(D{1.0, inf, inf, inf}).item() == inf);
+}

@@ -228,3 +228,18 @@ TEST_CASE("audit names what it cannot test")
     const auto values = [](const D& t) { return sum(wg::abs(wg::linalg::eig(t))); };
     untested(wg::audit([&](const D& t) { return sum(wg::grad(values)(t)); }, a), "eig");
 }
+
+TEST_CASE("audit looks into checkpoints and preaccumulated sections")
+{
+    const auto wrong = [](const D& x) {
+        return wg::cast<double>(wg::apply_elementwise<Doubled, float>({}, wg::cast<float>(x)));
+    };
+    const D x = {0.3, -1.2};
+    const auto found = [&](const auto& f) {
+        const auto report = wg::audit(f, x);
+        REQUIRE(report.findings.size() == 1);
+        CHECK(report.findings[0].primitive == "doubled");
+    };
+    found([&](const D& t) { return sum(wg::checkpoint(wrong)(t)); });
+    found([&](const D& t) { return sum(wg::preaccumulate(wrong)(t)); });
+}

@@ -195,7 +195,8 @@ Tensor<std::complex<T>, D> polar(const Tensor<T, D>& r, const std::type_identity
     const Site& at = phi.at;
     return detail::as_complex(detail::joined("polar", r * cos(*phi, at), r * sin(*phi, at), at));
 }
-/// zⁿ by repeated squaring for whole n, else e^(w ln z); 0 to a power of positive real part is 0.
+/// zⁿ by repeated squaring for whole numbers n up to 1024, else e^(w ln z), which loses digits as |w ln z| grows. 0 to a power of
+/// positive real part is 0.
 template <class T, class D, std::integral I>
 Tensor<std::complex<T>, D> pow(const Tensor<std::complex<T>, D>& z, I n,
                                Site at = {__builtin_FILE(), __builtin_LINE()})
@@ -216,6 +217,11 @@ Tensor<std::complex<T>, D> pow(const Tensor<std::complex<T>, D>& z,
                                const std::type_identity_t<Operand<std::complex<T>, D>>& w)
 {
     const Site& at = w.at;
+    if (w.literal) {  // a whole number is one in whatever type it comes
+        const T number = *w.held.any().value->template as<T>();
+        if (std::abs(number) <= T(1024) && number == std::trunc(number))
+            return pow(z, static_cast<std::int64_t>(number), at);
+    }
     return exp(ops::multiply<T, D>(log(z, at), w, at), at);
 }
 

@@ -132,11 +132,28 @@ Tensor<std::complex<T>, D> broadcast_to(const Tensor<std::complex<T>, D>& z, con
 {
     return detail::as_complex(broadcast_to(z.parts("broadcast_to", at), detail::with_parts(shape), at));
 }
+/// All axes of extent 1.
+template <class T, class D>
+Tensor<std::complex<T>, D> squeeze(const Tensor<std::complex<T>, D>& z,
+                                   Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    Axes single;
+    for (const std::int64_t axis : detail::all_axes("squeeze", z, at))
+        if (z.shape()[static_cast<std::size_t>(axis)] == 1) single.push_back(axis);
+    return squeeze(z, single, at);
+}
 template <class T, class D>
 Tensor<std::complex<T>, D> roll(const Tensor<std::complex<T>, D>& z, std::int64_t shift, std::int64_t axis,
                                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::as_complex(roll(z.parts("roll", at), shift, detail::axis_of("roll", axis, z, at), at));
+}
+/// In row-major order, from one end to the other.
+template <class T, class D>
+Tensor<std::complex<T>, D> roll(const Tensor<std::complex<T>, D>& z, std::int64_t shift,
+                                Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return reshape(roll(flatten(z, at), shift, 0, at), z.shape(), at);
 }
 template <class T, class D>
 Tensor<std::complex<T>, D> flip(const Tensor<std::complex<T>, D>& z, const Axes& axes,
@@ -149,6 +166,12 @@ Tensor<std::complex<T>, D> flip(const Tensor<std::complex<T>, D>& z, std::int64_
                                 Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return flip(z, Axes{axis}, at);
+}
+template <class T, class D>
+Tensor<std::complex<T>, D> flip(const Tensor<std::complex<T>, D>& z,
+                                Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return flip(z, detail::all_axes("flip", z, at), at);
 }
 template <class T, class D>
 Tensor<std::complex<T>, D> pad(const Tensor<std::complex<T>, D>& z, Padding widths,

@@ -62,8 +62,9 @@ Tensor<T, D> cond(const Tensor<T, D>& a, Site at = {__builtin_FILE(), __builtin_
 {
     detail::demand_matrices("cond", a, at);
     const ComposedAt line(at);
-    const Tensor<T, D> s = std::get<1>(svd(a, at));
-    return amax(s, Axes{-1}, false, at) / amin(s, Axes{-1}, false, at);
+    const Tensor<T, D> s = std::get<1>(svd(a, at)), most = amax(s, Axes{-1}, false, at),
+                       least = amin(s, Axes{-1}, false, at);
+    return where(most == T(0), full_like(most, std::numeric_limits<T>::infinity()), most / least);
 }
 /// ‖A‖ ‖A⁻¹‖ in another norm of square matrices. Throws NumericError where A is singular.
 template <Differentiable T, class D>

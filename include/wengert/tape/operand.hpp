@@ -1,9 +1,11 @@
 // What tensors are made of and meet in an expression: numbers, nested braces, operands of operators with their line.
 #pragma once
 
+#include <cmath>
 #include <complex>
 #include <concepts>
 #include <initializer_list>
+#include <limits>
 
 #include "../array/xtensor.hpp"
 #include "../base/literal.hpp"
@@ -25,6 +27,28 @@ template <class T> Ref<Block> number_block(T v)
 }
 [[noreturn]] void refuse_number(const Shape& shape);
 [[noreturn]] void refuse_condition(const Shape& shape);
+[[noreturn]] void refuse_inexact(double number, DType type, const Site& at);
+
+/// Is s one of the whole numbers of T?
+template <class T, class S> constexpr bool is_number_of(S s)
+{
+    if constexpr (std::is_floating_point_v<S>) {
+        const S end = S(2) * S(std::uint64_t{1} << (std::numeric_limits<T>::digits - 1));
+        return s >= (std::is_signed_v<T> ? -end : S(0)) && s < end && std::trunc(s) == s;
+    } else {
+        const T v = static_cast<T>(s);
+        return static_cast<S>(v) == s && (v < T(0)) == (s < S(0));
+    }
+}
+/// A number beside tensors of T. Throws DTypeError where T has whole numbers alone and this is none of them: to cut it would be
+/// silent.
+template <class T, class S> T number_as(S s, const Site& at)
+{
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<S, T> && !std::is_same_v<S, bool> &&
+                  (std::is_floating_point_v<S> || !std::is_same_v<T, bool>))
+        if (!is_number_of<T>(s)) refuse_inexact(static_cast<double>(s), dtype_of<T>(), at);
+    return static_cast<T>(s);
+}
 
 /// New tensors go to the device of the type. Those of the host go to the device of the thread (OnDevice), as in a graph of a
 /// device.
@@ -52,7 +76,8 @@ template <class Place, class A, class B> constexpr void refuse_mixed_devices()
 template <class T> struct Elements {
     template <class S>
         requires std::is_arithmetic_v<S>
-    Elements(S s) : value(static_cast<T>(s))
+    Elements(S s, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+        : value(detail::number_as<T>(s, Site{file, line}))
     {}
     Elements(std::initializer_list<Elements> l) : list(l), is_list(true) {}
     T value{};
@@ -74,7 +99,7 @@ public:
     template <class S>
         requires std::is_arithmetic_v<S>
     Operand(S s, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-        : literal_(static_cast<T>(s), nullptr), tensor_(&literal_), at{file, line}
+        : literal_(detail::number_as<T>(s, Site{file, line}), nullptr), tensor_(&literal_), at{file, line}
     {}
     Operand(Literal l, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : Operand(l.value, file, line)

@@ -67,7 +67,7 @@ public:
     {
         if (any_.value && any_.value->shape.size() > 0) [[unlikely]]
             detail::refuse_number(any_.value->shape);
-        return *this = Tensor(s);
+        return *this = Tensor(detail::number_as<Value>(s, Site{}));
     }
     ~Tensor() = default;
 

@@ -70,7 +70,8 @@ private:
         std::vector<const AnyTensor*> operands;
         for (const AnyTensor& t : inputs) operands.push_back(&t);
         const std::uint64_t mask = tape.dependence(operands.data(), operands.size(), "preaccumulate", at);
-        return mask != 0 && (mask & (mask - 1)) == 0 && !(mask & tape.forward_levels) && !recorder();
+        return mask != 0 && (mask & (mask - 1)) == 0 && !(mask & tape.forward_levels) && !recorder() &&
+               !tape.save_all;
     }
     /// f's value and its Jacobian: f recorded once on a level of its own, swept once for each element of its results.
     template <class Y, class Arguments>

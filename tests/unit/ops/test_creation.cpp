@@ -2,6 +2,7 @@
 #include "catch.hpp"
 
 #include <wengert/ops/creation.hpp>
+#include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/ops/indexing.hpp>
@@ -142,4 +143,35 @@ TEST_CASE("impossible draws are refused", "[creation][random]")
     CHECK(values(uniform<double>(Key(1), {2}, 3, 3)) == std::vector<double>{3, 3});
     CHECK_THROWS_AS(normal<double>(Key(1), {-3}), ShapeError);
     CHECK_THROWS_AS(permutation(Key(1), -1), ShapeError);
+}
+
+TEST_CASE("a number that the elements cannot have is refused, with its line", "[creation]")
+{
+    using I = Tensor<std::int32_t>;
+    const I m = {2, 3, -1};
+    const auto refuses = [](const auto& f, const std::string& number) {
+        try {
+            f();
+            FAIL_CHECK("not refused: " << number);
+        } catch (const DTypeError& e) {
+            CHECK(std::string(e.what()).find("[number] " + number + " beside a tensor of ") == 0);
+            CHECK(std::string(e.what()).find("test_creation.cpp") != std::string::npos);
+        }
+    };
+    refuses([&] { return m * 0.5; }, "0.5");
+    refuses([&] { return 2.5 / m; }, "2.5");
+    refuses([&] { return m < 2.5; }, "2.5");
+    refuses([&] { return m + 5000000000; }, "5000000000");
+    refuses([&] { return m + 4294967295U; }, "4294967295");
+    refuses([&] { return m + double(NAN); }, "nan");
+    refuses([&] { return I{1.5}; }, "1.5");
+    refuses([&] { return Tensor<std::int64_t>{1} + 0x1p63; }, "9.2233720368547758e+18");
+    refuses([&] { return Tensor<bool>{true} == 0.5; }, "0.5");
+    I k = m;
+    refuses([&] { k *= 0.5; }, "0.5");
+    CHECK(values(k) == values(m));
+    CHECK(values(m * 2.0) == std::vector<std::int32_t>{4, 6, -2});
+    CHECK(values(m / 2.0) == std::vector<double>{1.0, 1.5, -0.5});
+    CHECK(values(I{1.0, -2147483648.0}) == std::vector<std::int32_t>{1, -2147483647 - 1});
+    CHECK(values(Tensor<std::int64_t>{0} - 0x1p62) == std::vector<std::int64_t>{-(std::int64_t{1} << 62)});
 }

@@ -44,7 +44,8 @@ struct AscendingEdges {
             if (!(k[i - 1] <= k[i]) && !detail::runs_example())
                 fail<NumericError>(name,
                                    "edge " + std::to_string(i) + " is " + std::to_string(k[i]) + " behind " +
-                                       std::to_string(k[i - 1]) + ": edges must ascend",
+                                       std::to_string(k[i - 1]) +
+                                       ": edges must ascend, and data that are not finite have none",
                                    at);
         return x;
     }
@@ -180,7 +181,7 @@ std::pair<Tensor<std::int64_t, D>, Tensor<T, D>> histogram(const Tensor<T, D>& x
     return {detail::counts_between(x, ascending, at), edges};
 }
 /// The same in bins of equal width from the least element to the greatest, as numpy.histogram. Where those are equal the width of
-/// all is 1; where one is not finite the edges are NaN, and nothing is counted. Throws ShapeError where bins < 1.
+/// all is 1. Throws ShapeError where bins < 1, NumericError where an element is not finite.
 template <Differentiable T, class D>
 std::pair<Tensor<std::int64_t, D>, Tensor<T, D>> histogram(const Tensor<T, D>& x, std::int64_t bins,
                                                            Site at = {__builtin_FILE(), __builtin_LINE()})
@@ -188,7 +189,7 @@ std::pair<Tensor<std::int64_t, D>, Tensor<T, D>> histogram(const Tensor<T, D>& x
     detail::demand_bins(bins, at);
     const ComposedAt line(at);
     const Tensor<T, D> edges = detail::edges_of(flatten(x, at), bins, at);
-    return {detail::counts_between(x, edges, at), edges};
+    return {detail::counts_between(x, detail::demand_edges(edges, at), at), edges};
 }
 /// Sums of weights in place of counts, with their derivative. Throws ShapeError where weights have another shape than x.
 template <Differentiable T, class D>
@@ -208,8 +209,9 @@ std::pair<Tensor<T, D>, Tensor<T, D>> histogram(const Tensor<T, D>& x, std::int6
     detail::demand_bins(bins, at);
     const ComposedAt line(at);
     detail::demand_weights(x, weights, at);
-    const Tensor<T, D> edges = detail::edges_of(flatten(x, at), bins, at);
-    return {detail::sums_between(flatten(x, at), flatten(weights, at), edges, at), edges};
+    const Tensor<T, D> edges = detail::edges_of(flatten(x, at), bins, at),
+                       ascending = detail::demand_edges(edges, at);
+    return {detail::sums_between(flatten(x, at), flatten(weights, at), ascending, at), edges};
 }
 
 }  // namespace wengert

@@ -146,6 +146,19 @@ std::pair<Tensor<T, D>, Tensor<std::int64_t, D>> topk(const Tensor<T, D>& x, std
     return {take_along_axis(x, places, axis, at), places};
 }
 
+namespace detail {
+
+/// a + part (b − a), where that distance is not finite by a sum of two parts: two equal infinities are that infinity.
+template <class T, class D>
+Tensor<T, D> between(const Tensor<T, D>& a, const Tensor<T, D>& b, const Tensor<T, D>& part)
+{
+    const Tensor<T, D> way = b - a;
+    const Tensor<T, D> far = where(part == T(0), a, (T(1) - part) * a + part * b);
+    return where(is_finite(way), a + way * part, far);
+}
+
+}  // namespace detail
+
 /// The value below which a part q of the elements along an axis lie, between two of them in proportion (R's type 7, NumPy's
 /// "linear"); NaN where there is one. Throws ShapeError for an axis out of range or empty, IndexError for q outside [0, 1].
 template <Differentiable T, class D>
@@ -171,7 +184,8 @@ Tensor<T, D> quantile(const Tensor<T, D>& x, double q, std::int64_t axis, bool k
         return take(found, keepdims ? Tensor<std::int64_t, D>{k} : Tensor<std::int64_t, D>(k), axis, at);
     };
     const Tensor<T, D> a = element(0), last = element(2);
-    const Tensor<T, D> y = part == 0 ? a : a + static_cast<T>(part) * (element(1) - a);
+    if (part == 0) return where(is_nan(last), last, a);
+    const Tensor<T, D> y = detail::between(a, element(1), Tensor<T, D>(static_cast<T>(part)));
     return where(is_nan(last), last, y);
 }
 /// Of all elements.
@@ -228,9 +242,9 @@ Tensor<T, D> interp(const Tensor<T, D>& x, const std::type_identity_t<Tensor<T, 
     const auto before =
         clip(searchsorted(xp, x, true, at) - 1, std::int64_t(0), std::max<std::int64_t>(n - 2, 0));
     const auto after = minimum(before + 1, n - 1);
-    const Tensor<T, D> x0 = take(xp, before, 0, at), f0 = take(fp, before, 0, at);
-    const Tensor<T, D> width = take(xp, after, 0, at) - x0, rise = take(fp, after, 0, at) - f0;
-    const Tensor<T, D> inside = f0 + rise * ((x - x0) / width);
+    const Tensor<T, D> x0 = take(xp, before, 0, at), width = take(xp, after, 0, at) - x0;
+    const Tensor<T, D> inside =
+        detail::between(take(fp, before, 0, at), take(fp, after, 0, at), (x - x0) / width);
     return where(x < end(xp, 0), first, where(x >= end(xp, n - 1), last, inside));
 }
 

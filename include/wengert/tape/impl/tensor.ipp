@@ -1,6 +1,8 @@
 // What tensors refuse, and their leaves. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
+#include <cstdio>
+
 #include "../../base/separate.hpp"
 #include "../tensor_impl.hpp"
 
@@ -16,6 +18,17 @@ namespace wengert::detail {
 {
     throw ShapeError("[bool] a tensor of shape " + to_string(shape) +
                      " is no condition: use all(x > 0) or any(x > 0)");
+}
+
+[[noreturn]] WENGERT_INLINE __attribute__((cold, noinline)) void refuse_inexact(double number, DType type,
+                                                                                const Site& at)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", number);
+    fail<DTypeError>("number",
+                     std::string(text) + " beside a tensor of " + std::string(name_of(type)) +
+                         ", which has no such number: cast<double>(x) makes real numbers of its elements",
+                     at);
 }
 
 /// A conversion such as double(x) cannot know its line. So the text says which operation made x, and where.
