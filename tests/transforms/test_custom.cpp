@@ -1,11 +1,13 @@
 // Rules of the user's own: custom_vjp and custom_jvp.
 #include "catch.hpp"
 
+#include <wengert/ops/creation.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/custom.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;
 using wg::Tensor;
@@ -139,4 +141,15 @@ TEST_CASE("a rule whose result has another shape is refused by name")
                    wg::jvp(wide, D{1.0, 2.0}, D{1.0, 1.0});
                }),
                contains("custom_jvp") && contains("(4)") && contains("(2)"));
+}
+
+TEST_CASE("A Jacobian with more results than inputs goes by rows where a rule is for reverse mode alone")
+{
+    const auto sine = wg::custom_vjp([](const D& x) { return sin(x); },
+                                     [](const D& g, const D&, const D& x) { return g * cos(x); });
+    const auto f = [&](const D& x) { return wg::concatenate(std::vector<D>{sine(x), x}); };
+    const auto plain = [&](const D& x) { return wg::concatenate(std::vector<D>{sin(x), x}); };
+    const D x{1.0, 2.0};
+    CHECK(allclose(wg::jacobian(f)(x), wg::jacobian(plain)(x), 0.0));
+    CHECK(wg::Tape::current().size() == 0);
 }

@@ -64,7 +64,10 @@ public:
             return ByTensors<Tensor<T, D>>::jacobian(function_, x, at);
         } else {
             const auto [y, pullback] = vjp_at(function_, at, x);
-            if (x.size() < y.size()) return jacobian_by_columns(function_, x, y.shape(), at);
+            if (x.size() < y.size()) try {
+                    return jacobian_by_columns(function_, x, y.shape(), at);
+                } catch (const NoForwardMode&) {  // of a rule for reverse mode alone
+                }
             return jacobian_by_rows<T>(pullback, y, x.shape(), at);
         }
     }
@@ -115,7 +118,7 @@ private:
 }  // namespace detail
 
 /// jacobian(f)(x): all derivatives of a tensor-valued f, shape (f(x).shape…, x.shape…). Forward mode where x has fewer
-/// elements than f(x), reverse mode otherwise.
+/// elements than f(x) and f has it, reverse mode otherwise.
 template <class F> auto jacobian(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::Jacobian<F>(std::move(f), at);

@@ -123,6 +123,13 @@ TEST_CASE("With more ways than wanted each cell runs by itself")
     CHECK(folded.explain().find("each cell runs by itself") != std::string::npos);
     const D g = wg::grad([&](const D& q) { return sum(folded(q)); })(x);
     CHECK(g(3).item() == Approx(std::pow(1.7, 20)));
+    try {
+        wg::freeze([&](const D& q) { return sum(folded(q)); })(x);
+        FAIL_CHECK("not refused");
+    } catch (const wg::TapeError& e) {
+        CHECK(std::string(e.what()).find(".most_ways = 3") != std::string::npos);
+        CHECK(std::string(e.what()).find("test_kernel.cpp") != std::string::npos);
+    }
 }
 
 TEST_CASE("A branch that was not taken sends no NaN back")

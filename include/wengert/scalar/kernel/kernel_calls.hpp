@@ -200,6 +200,13 @@ private:
                             "the recomputation does not do what the first run did: what this function "
                             "captures has changed, and must not before the backward pass",
                             at);
+        if (!found->paths && r.holds())
+            r.refuse("the cells of this kernel run one by one, as scalar code, which a graph does not see: "
+                     "it has more than "
+                     ".most_ways = " +
+                         std::to_string(options_.most_ways) +
+                         " ways, or a cell takes another one by itself than in an array",
+                     at);
         return found->paths;
     }
     std::shared_ptr<const Path> known() const
