@@ -158,3 +158,42 @@ TEST_CASE("complex: gradients through the updates of variables that copies share
     CHECK(allclose(z.grad(), 2.0 * z.detach(), 1e-15));
     CHECK(allclose(copy.grad(), 4.0 * copy.detach(), 1e-15));
 }
+
+TEST_CASE("complex: a zero cotangent makes no NaN, whatever its neighbours are")
+{
+    using C = std::complex<double>;
+    using Function = std::function<Z<double>(const Z<double>&)>;
+    const std::pair<const char*, Function> functions[] = {
+        {"log", [](const Z<double>& z) { return log(z); }},
+        {"sqrt", [](const Z<double>& z) { return sqrt(z); }},
+        {"reciprocal", [](const Z<double>& z) { return reciprocal(z); }},
+        {"quotient", [](const Z<double>& z) { return z / z; }},
+        {"product", [](const Z<double>& z) { return z * log(z) * conj(log(z)); }},
+        {"number", [](const Z<double>& z) { return C(1.0, 2.0) / z + real(z) / z; }},
+    };
+    const Z<double> z{C(0.0, 0.0), C(1.0, 0.5)}, along{C(1.0, 2.0), C(0.3, -0.2)}, alone{C(1.0, 0.5)};
+    for (const auto& [name, f] : functions) {
+        INFO(name);
+        const auto loss = [&, &of = f](const Z<double>& x) {
+            return sum(real(where(abs(x) > 0.0, of(x), 0.0 * x)));
+        };
+        const Z<double> want = wg::grad(loss)(alone), g = wg::grad(loss)(z);
+        CHECK(g.data()[0] == C(0.0, 0.0));
+        CHECK(g.data()[1] == want.data()[0]);
+        const Z<double> frozen = wg::freeze(wg::grad(loss))(z);
+        CHECK(same_bits(frozen.parts(), g.parts()));
+        const Z<double> second = wg::hvp(loss)(z, along),
+                        only = wg::hvp(loss)(alone, Z<double>{C(0.3, -0.2)});
+        CHECK(second.data()[0] == C(0.0, 0.0));
+        CHECK(std::abs(second.data()[1] - only.data()[0]) <= 1e-14 * std::abs(only.data()[0]));
+        const auto twice = [&](const Z<double>& x) { return sum(real(wg::grad(loss)(x) * C(0.5, -1.0))); };
+        const Z<double> nested = wg::grad(twice)(z), once = wg::grad(twice)(alone);
+        CHECK(nested.data()[0] == C(0.0, 0.0));
+        CHECK(std::abs(nested.data()[1] - once.data()[0]) <= 1e-14 * std::abs(once.data()[0]));
+        const wg::AllowNaN as_elsewhere;
+        CHECK(std::isnan(wg::grad(loss)(z).data()[0].real()));
+    }
+    const auto flat = [](const Z<double>& x) { return sum(real(tanh(x) * conj(tanh(x)))); };
+    const Z<double> curved = wg::hvp(flat)(z, along);  // |tanh z|² is |z|² near 0
+    CHECK(std::abs(curved.data()[0] - 2.0 * C(1.0, 2.0)) < 1e-14);
+}

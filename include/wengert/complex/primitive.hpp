@@ -15,6 +15,7 @@
 #include "../kernels/cpu/complex.hpp"
 #include "../ops/sum.hpp"
 #include "tensor.hpp"
+#include "zero_pairs.hpp"
 
 namespace wengert {
 
@@ -170,9 +171,11 @@ private:
     {
         Tensor<T> to;
         if constexpr (requires { F::pull(wrt<i>{}, g, x...); })
-            to = F::pull(wrt<i>{}, g, x...);
-        else
+            to = detail::contribution(F::pull(wrt<i>{}, g, x...), g);
+        else if constexpr (std::is_same_v<decltype(slope<i>(x...)), UnitSlope>)
             to = detail::times_conjugate_slope(g, slope<i>(x...));
+        else
+            to = detail::contribution(detail::times_conjugate_slope(g, slope<i>(x...)), g);
         if constexpr (!F::pairs[i]) to = detail::part_of(name, to, 0, Site{});
         return sum_to(to, i == 0 ? a : b);
     }
