@@ -46,7 +46,8 @@ TASKS = {
                                      "linalg::det=linalg.det linalg::slogdet=linalg.slogdet linalg::lu=- "
                                      "linalg::cholesky=linalg.cholesky linalg::cho_solve=- linalg::solve_triangular=- "
                                      "linalg::TriangleOptions=- linalg::qr=linalg.qr linalg::lstsq=linalg.lstsq "
-                                     "linalg::eigh=linalg.eigh linalg::svd=linalg.svd linalg::pinv=linalg.pinv linalg::expm=- "
+                                     "linalg::eigh=linalg.eigh linalg::eigvalsh=linalg.eigvalsh linalg::svd=linalg.svd "
+                                     "linalg::svdvals=linalg.svdvals linalg::pinv=linalg.pinv linalg::expm=- "
                                      "linalg::norm=linalg.norm linalg::MatrixNorm=- linalg::cond=linalg.cond",
     "Complex numbers (`complex.hpp`)": "complex=- real@z imag conj angle polar=- adjoint=- linalg::eig=linalg.eigvals",
     "Fourier transforms (`fft.hpp`)": "fft::fft=fft.fft fft::ifft=fft.ifft fft::rfft=fft.rfft fft::irfft=fft.irfft fft::fft2=fft.fft2 fft::ifft2=fft.ifft2 "

@@ -216,3 +216,26 @@ TEST_CASE("linalg: a frozen function throws with the line of its call")
     refuses<wg::NumericError>(body, text, [&] { wg::grad(looped)(start); });
     refuses<wg::NumericError>(body, text, [&] { frozen_loop(start); });
 }
+
+TEST_CASE("linalg: values alone have a derivative in forward mode where vectors have none")
+{
+    const D unit = wg::eye<double>(2), along = {{1.0, 2.0}, {2.0, 4.0}};
+    const auto pushed = [&](const auto& f) { return wg::jvp(f, unit, along).second; };
+    const auto check = [&](const auto& f, const D& want) {
+        CHECK(allclose(pushed(f), want, 1e-14));
+        CHECK(
+            allclose(wg::freeze([&](const D& a) { return wg::jvp(f, a, along).second; })(unit), want, 1e-14));
+    };
+    check([](const D& a) { return sum(la::eigvalsh(a)); }, D(5.0));
+    check([](const D& a) { return sum(la::svdvals(a)); }, D(5.0));
+    check([](const D& a) { return la::norm(a, la::MatrixNorm::nuclear); }, D(5.0));
+    CHECK(wg::check_grads([](const D& a) { return sum(la::eigvalsh(a)); }, unit).ok);
+    CHECK_NOTHROW(pushed([](const D& a) { return la::cond(a); }));
+    const D a = {{2.0, 0.5}, {0.5, 1.0}}, wide = {{1.0, 2.0, 0.5}, {0.0, 1.0, -1.0}};
+    CHECK(allclose(la::eigvalsh(a), la::eigh(a).first, 0.0));
+    CHECK(allclose(la::svdvals(wide), std::get<1>(la::svd(wide)), 0.0));
+    CHECK(wg::check_grads([](const D& x) { return sum(exp(la::eigvalsh(x))); }, a, {.order = 2}).ok);
+    CHECK(wg::check_grads([](const D& x) { return sum(exp(la::svdvals(x))); }, wide, {.order = 2}).ok);
+    CHECK(la::cond(wg::zeros<double>({2, 2})).item() == std::numeric_limits<double>::infinity());
+    CHECK(la::cond(D{{1.0, 0.0}, {0.0, 0.0}}).item() == std::numeric_limits<double>::infinity());
+}

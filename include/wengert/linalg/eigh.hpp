@@ -94,4 +94,13 @@ std::pair<Tensor<T, D>, Tensor<T, D>> eigh(const Tensor<T, D>& a,
     return {apply<Eigenvalues, T>({}, at, f, a), apply<Eigenvectors, T>({}, at, f, a)};
 }
 
+/// The eigenvalues alone, ascending. Their first derivative exists in forward mode, too, where eigenvalues are equal: of eigh
+/// forward mode asks for that of the vectors. Throws NumericError where A is not finite.
+template <Differentiable T, class D>
+Tensor<T, D> eigvalsh(const Tensor<T, D>& a, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    detail::demand_square("eigvalsh", a, at);
+    return apply<Eigenvalues, T>({}, at, apply<EighFactor, T>({}, at, a), a);
+}
+
 }  // namespace wengert::linalg

@@ -41,7 +41,7 @@ Tensor<T, D> norm(const Tensor<T, D>& x, double p, const AxesArgument& axes, boo
     return keepdims ? y : squeeze(y, axes, at);
 }
 
-/// A norm of each matrix. Derivatives of those of singular values exist where svd() has them. Throws ShapeError for fewer than two
+/// A norm of each matrix. Derivatives of those of singular values exist where svdvals() has them. Throws ShapeError for fewer than two
 /// axes, NumericError where A is not finite and singular values are needed.
 template <Differentiable T, class D>
 Tensor<T, D> norm(const Tensor<T, D>& a, MatrixNorm kind, Site at = {__builtin_FILE(), __builtin_LINE()})
@@ -51,7 +51,7 @@ Tensor<T, D> norm(const Tensor<T, D>& a, MatrixNorm kind, Site at = {__builtin_F
     if (kind == MatrixNorm::frobenius) return wengert::norm(a, Axes{-2, -1}, false, at);
     if (kind == MatrixNorm::one) return amax(sum(abs(a), Axes{-2}, false, at), Axes{-1}, false, at);
     if (kind == MatrixNorm::infinity) return amax(sum(abs(a), Axes{-1}, false, at), Axes{-1}, false, at);
-    const Tensor<T, D> s = std::get<1>(svd(a, at));
+    const Tensor<T, D> s = svdvals(a, at);
     if (kind == MatrixNorm::nuclear) return sum(s, Axes{-1}, false, at);
     return kind == MatrixNorm::two ? amax(s, Axes{-1}, false, at) : amin(s, Axes{-1}, false, at);
 }
@@ -62,7 +62,7 @@ Tensor<T, D> cond(const Tensor<T, D>& a, Site at = {__builtin_FILE(), __builtin_
 {
     detail::demand_matrices("cond", a, at);
     const ComposedAt line(at);
-    const Tensor<T, D> s = std::get<1>(svd(a, at)), most = amax(s, Axes{-1}, false, at),
+    const Tensor<T, D> s = svdvals(a, at), most = amax(s, Axes{-1}, false, at),
                        least = amin(s, Axes{-1}, false, at);
     return where(most == T(0), full_like(most, std::numeric_limits<T>::infinity()), most / least);
 }

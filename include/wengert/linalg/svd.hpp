@@ -183,6 +183,15 @@ std::tuple<Tensor<T, D>, Tensor<T, D>, Tensor<T, D>> svd(const Tensor<T, D>& a,
             detail::transposed(apply<SingularVectors, T>({true}, at, f, a), at)};
 }
 
+/// The singular values alone, descending. Their first derivative exists in forward mode, too, where some of them are equal. Throws
+/// NumericError where A is not finite.
+template <Differentiable T, class D>
+Tensor<T, D> svdvals(const Tensor<T, D>& a, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    detail::demand_matrices("svdvals", a, at);
+    return apply<SingularValues, T>({}, at, apply<SvdFactor, T>({}, at, a), a);
+}
+
 /// The pseudo-inverse of Moore and Penrose. Singular values up to `least` times the largest count as 0; by default that is
 /// max(m, n) ε. The derivative is that of matrices of the same rank. Throws NumericError where A is not finite.
 template <Differentiable T, class D>
