@@ -232,8 +232,13 @@ namespace detail {
 template <class X> X shifted(std::string_view name, X x, const Axes& axes, bool back, const Site& at)
 {
     const ComposedAt line(at);
-    for (const Line& l : lines_of(name, x.shape(name, at), {}, axes, at))
-        x = roll(x, back ? (l.n + 1) / 2 : l.n / 2, l.axis, at);
+    const Shape shape = x.shape(name, at);
+    const bool all = axes.empty();
+    for (const std::int64_t axis :
+         all ? wengert::detail::all_axes(shape) : wengert::detail::axes_in(name, axes, shape, true, at)) {
+        const std::int64_t n = shape[static_cast<std::size_t>(axis)];
+        x = roll(x, back ? (n + 1) / 2 : n / 2, axis, at);
+    }
     return x;
 }
 }  // namespace detail

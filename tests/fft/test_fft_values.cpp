@@ -110,6 +110,7 @@ TEST_CASE("fft: frequencies and shifts")
     CHECK(allclose(ft::fftshift(x), D{{5.0, 3.0, 4.0}, {2.0, 0.0, 1.0}}, 0.0));
     CHECK(allclose(ft::fftshift(x, {1}), D{{2.0, 0.0, 1.0}, {5.0, 3.0, 4.0}}, 0.0));
     CHECK(allclose(ft::ifftshift(ft::fftshift(x)), x, 0.0));
+    CHECK(ft::fftshift(wg::zeros<double>({0, 3})).shape() == wg::Shape{0, 3});
     const auto z = ft::fft(x);
     CHECK(allclose(ft::ifftshift(ft::fftshift(z, {-1}), {-1}), z, 0.0));
 }
