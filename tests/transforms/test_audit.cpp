@@ -202,6 +202,13 @@ TEST_CASE("audit: a wrong rule of an operation on factors is found, of whatever 
     }
 }
 
+TEST_CASE("audit tests vectors that bend much and do not jump")
+{
+    const D a = {{0.08, 0.015, 0.004}, {0.015, 0.06, 0.005}, {0.004, 0.005, 0.04}};
+    const auto report = wg::audit([](const D& x) { return sum(wg::linalg::eigh(x).second); }, a);
+    CHECK(report.message == "");
+}
+
 TEST_CASE("audit names what it cannot test")
 {
     const auto untested = [](const wg::AuditReport& report, const std::string& primitive) {

@@ -390,6 +390,11 @@ TEST_CASE("A loop over xs has as many steps as there are parts, and no more")
             CHECK(std::string(e.what()).find("test_checkpoint_loop.cpp") != std::string::npos);
         }
     };
+    const LoopOptions<D> ever{.snapshots = 2, .while_ = [](const D&) { return true; }};
+    CHECK(checkpoint_loop(step, s, D(zeros<double>({0})), ever).item() == 2.0);
+    using Absent = std::optional<D>;
+    const auto forced = [](const D& t, const Absent& q) { return q ? t * *q : t * 2.0; };
+    CHECK(checkpoint_loop(forced, s, Absent(), {.steps = 3, .snapshots = 2}).item() == 16.0);
     refuses([&] { checkpoint_loop(step, s, xs, {.steps = 5, .snapshots = 2}); },
             "5 steps where xs has 3 parts");
     refuses(

@@ -83,6 +83,11 @@ TEST_CASE("hvp and jvp of a gradient with several arguments, as tuples")
     const auto Hv = wg::hvp(f)(std::tuple(a, b), std::tuple(one, one));
     CHECK(std::get<0>(Hv)(1).item() == 12.0);  // d/da: 2 b + 2 a
     CHECK(std::get<1>(Hv)(1).item() == 4.0);   // d/db: 2 a
+    const auto scaled = [](int n, const D& x, const wg::Key&) { return n * sum(square(x)); };
+    const std::tuple point(3, a, wg::Key(1)), way(3, one, wg::Key(1));
+    const auto [n, part, key] = wg::hvp(scaled)(point, way);
+    CHECK(n == 3);
+    CHECK(part(0).item() == 6.0);
     const auto both = wg::jvp(wg::grad<0, 1>(f), std::tuple(a, b), std::tuple(one, one)).second;
     CHECK(std::get<1>(both)(1).item() == 4.0);  // d/db: 2 a
 }

@@ -24,7 +24,8 @@ public:
     /// Rank 0.
     template <class S>
         requires std::is_arithmetic_v<S>
-    explicit Tensor(S s) : any_{detail::made<Device>(detail::number_block(static_cast<Value>(s))), {}}
+    explicit Tensor(S s, Site at = {__builtin_FILE(), __builtin_LINE()})
+        : any_{detail::made<Device>(detail::number_block(detail::number_as<Value>(s, at))), {}}
     {}
     /// Nested braces are elements: {{1.0}, {2.0}} has shape (2, 1). Throws ShapeError when they are ragged.
     Tensor(std::initializer_list<Elements<Value>> list, Site at = {__builtin_FILE(), __builtin_LINE()});
@@ -67,7 +68,7 @@ public:
     {
         if (any_.value && any_.value->shape.size() > 0) [[unlikely]]
             detail::refuse_number(any_.value->shape);
-        return *this = Tensor(detail::number_as<Value>(s, Site{}));
+        return *this = Tensor(s, Site{});
     }
     ~Tensor() = default;
 

@@ -74,9 +74,12 @@ public:
     {
         const auto x = converted_from<double>(AnyTensor{Ref<Block>(n.saved()[i]), {}});
         const double most = 0.1 * step_ * (1 + largest(x));
-        for (std::size_t k = 0; k < 4; k += 2)
-            if (!(largest(value(n, i, k) + value(n, i, k + 1) - 2.0 * x) <= most)) return true;
-        return false;
+        const auto bend = [&](std::size_t k) {
+            return largest(value(n, i, k) + value(n, i, k + 1) - 2.0 * x);
+        };
+        const double one = bend(0), two = bend(2);
+        if (one <= most && two <= most) return false;
+        return !(two > 2 * one && two < 8 * one);  // 4 times where it only bends
     }
 
 private:

@@ -246,40 +246,44 @@ private:
     std::shared_ptr<LoopSteps> steps_;
 };
 
-/// How many steps there are parts for. Throws ShapeError where the tensors of xs do not agree.
-template <class Xs> std::uint64_t parts_for_steps(const Xs& xs, const Site& at)
+/// How many steps there are parts for, nothing where no tensor says so. Throws ShapeError where the tensors of xs do not agree.
+template <class Xs> std::optional<std::uint64_t> parts_for_steps(const Xs& xs, const Site& at)
 {
+    std::optional<std::uint64_t> n;
     if constexpr (tree::contains_number<Xs>) {
-        return xs.size();
+        n = xs.size();
     } else {
-        std::optional<std::int64_t> n;
         tree::for_each(
             [&](const auto& t) {
                 const Shape& s = t.shape("checkpoint_loop", at);
-                if (s.empty() || s[0] != n.value_or(s[0]))
+                if (s.empty() || (n && *n != static_cast<std::uint64_t>(s[0])))
                     fail<ShapeError>("checkpoint_loop",
                                      "xs has a tensor of shape " + to_string(s) + " where " +
                                          (n ? std::to_string(*n) : "some") + " parts are expected",
                                      at);
-                n = s[0];
+                n = static_cast<std::uint64_t>(s[0]);
             },
             xs);
-        return static_cast<std::uint64_t>(n.value_or(0));
     }
+    return n;
+}
+/// As many steps as there are parts, or as the options say.
+template <class State, class Xs> void bound_steps(LoopOptions<State>& options, const Xs& xs, const Site& at)
+{
+    const std::optional<std::uint64_t> parts = parts_for_steps(xs, at);
+    if (!parts) return;
+    if (options.steps > *parts)
+        fail<ShapeError>(
+            "checkpoint_loop",
+            std::to_string(options.steps) + " steps where xs has " + std::to_string(*parts) + " parts", at);
+    if (options.steps == 0) options.steps = *parts;
+    if (*parts == 0) options.while_ = {};  // with which 0 is no bound
 }
 
 template <class F, class State, class Xs>
 auto loop_at(F step, const State& state, const Xs& xs, LoopOptions<State> options, const Site& at)
 {
-    if constexpr (!std::is_same_v<Xs, std::monostate>) {
-        const std::uint64_t parts = parts_for_steps(xs, at);
-        if (options.steps == 0) options.steps = parts;
-        if (options.steps > parts)
-            fail<ShapeError>("checkpoint_loop",
-                             std::to_string(options.steps) + " steps where xs has " + std::to_string(parts) +
-                                 " parts",
-                             at);
-    }
+    if constexpr (!std::is_same_v<Xs, std::monostate>) bound_steps(options, xs, at);
     if constexpr (of_numbers<typename CheckpointedLoop<F, State, Xs>::Result, State, Xs>)
         return ByTensors<State, Xs>::loop(std::move(step), std::move(options), at, state, xs);
     else

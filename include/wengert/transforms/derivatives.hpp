@@ -1,6 +1,8 @@
 // Whole derivative matrices, and Hessian-vector products.
 #pragma once
 
+#include <algorithm>
+
 #include "../ops/shape.hpp"
 #include "grad.hpp"
 #include "jvp.hpp"
@@ -82,23 +84,51 @@ private:
     mutable F function_;
 };
 
-/// The gradient by each argument: a tuple where there are several.
+/// How many of the first k arguments hold tensors, and which is the k-th that does.
+template <class... X> consteval std::size_t leaves_before(std::size_t k)
+{
+    constexpr bool holds[] = {tree::contains_leaf<X>...};
+    return static_cast<std::size_t>(std::count(holds, holds + k, true));
+}
+template <class... X> consteval std::size_t nth_leaf(std::size_t k)
+{
+    std::size_t i = 0;
+    while (leaves_before<X...>(i + 1) <= k) ++i;
+    return i;
+}
+
+/// The gradient by each argument: a tuple where there are several, in which those without tensors are as they were.
 template <class F> class GradOfAll : public Closure<GradOfAll<F>> {
 public:
     GradOfAll(F f, const Site& made) : Closure<GradOfAll>(made), function_(std::move(f)) {}
     template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            auto gradients = reverse<I...>(function_, "grad", at, argument(x)...).second;
+        constexpr std::size_t leaves = leaves_before<Argument<X>...>(sizeof...(X));
+        return [&]<std::size_t... k>(std::index_sequence<k...>) {
+            auto gradients =
+                reverse<nth_leaf<Argument<X>...>(k)...>(function_, "grad", at, argument(x)...).second;
             if constexpr (sizeof...(X) == 1)
                 return std::move(std::get<0>(gradients));
             else
-                return gradients;
-        }(std::index_sequence_for<X...>());
+                return parts(gradients, std::tuple<Argument<X>...>(argument(x)...),
+                             std::index_sequence_for<X...>());
+        }(std::make_index_sequence<leaves>());
     }
 
 private:
+    template <class Gradients, class... X, std::size_t... i>
+    static std::tuple<X...> parts(const Gradients& gradients, const std::tuple<X...>& x,
+                                  std::index_sequence<i...>)
+    {
+        const auto part = [&]<std::size_t j>(std::integral_constant<std::size_t, j>) {
+            if constexpr (tree::contains_leaf<std::tuple_element_t<j, std::tuple<X...>>>)
+                return std::get<leaves_before<X...>(j)>(gradients);
+            else
+                return std::get<j>(x);
+        };
+        return std::tuple<X...>(part(std::integral_constant<std::size_t, i>())...);
+    }
     mutable F function_;
 };
 
@@ -131,7 +161,7 @@ template <class F> auto hessian(F f, Site at = {__builtin_FILE(), __builtin_LINE
 }
 
 /// hvp(f)(x, v): the Hessian of a scalar f times v, forward over reverse (Pearlmutter 1994). x may be any struct of tensors,
-/// or a tuple of several arguments, which gives the tuple of their parts.
+/// or a tuple of several arguments, which gives the tuple of their parts; those without tensors are as they were.
 template <class F> auto hvp(F f, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::Hvp<F>(std::move(f), at);

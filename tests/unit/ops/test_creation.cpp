@@ -165,6 +165,7 @@ TEST_CASE("a number that the elements cannot have is refused, with its line", "[
     refuses([&] { return m + 4294967295U; }, "4294967295");
     refuses([&] { return m + double(NAN); }, "nan");
     refuses([&] { return I{1.5}; }, "1.5");
+    refuses([&] { return I(1.5); }, "1.5");
     refuses([&] { return Tensor<std::int64_t>{1} + 0x1p63; }, "9.2233720368547758e+18");
     refuses([&] { return Tensor<bool>{true} == 0.5; }, "0.5");
     I k = m;

@@ -11,11 +11,11 @@
 
 namespace wengert::detail {
 
-/// The elements of a block of real numbers on the host, in turn.
+/// The elements of a block of real numbers, in turn.
 template <class Fn> void each_number(const Ref<Block>& of, const Fn& fn)
 {
-    if (of->device() != 0 || !row_of(of->dtype).real) return;
-    const Ref<Block> b = contiguous(of);
+    if (!row_of(of->dtype).real) return;
+    const Ref<Block> b = contiguous(on_host(of));
     with_real(b->dtype, [&]<class T>() {
         for (std::size_t i = 0; i < b->count; ++i) fn(i, static_cast<double>(b->as<T>()[i]));
     });
