@@ -17,20 +17,18 @@ struct ZeroWhereNoPair {
         const Ref<Block> from = contiguous(g);
         T* const e = y->template as<T>();
         const T* const c = from->template as<T>();
-        for (std::size_t i = 0; i < y->count; ++i)
-            if (c[i & ~std::size_t{1}] == T(0) && c[i | 1] == T(0) && !is_finite(e[i])) e[i] = T(0);
+        for (std::size_t i = 0; i + 1 < y->count; i += 2) {
+            const T either = c[i] != T(0) ? c[i] : c[i + 1];
+            for (const std::size_t k : {i, i + 1}) e[k] = ZeroWhereUndefined::value<T>(either, e[k]);
+        }
         return y;
     }
     template <class X> auto composed(const X& r, const X& g) const
     {
-        const auto zero = [&](std::int64_t k) {
-            const X c = detail::part_of(name, g, k, Site{});
-            return c == zero_like(c);
-        };
-        const auto none = logical_and(zero(0), zero(1));
+        const X c = detail::part_of(name, g, 0, Site{}),
+                either = where(c == zero_like(c), detail::part_of(name, g, 1, Site{}), c);
         const auto part = [&](std::int64_t k) {
-            const X x = detail::part_of(name, r, k, Site{});
-            return where(logical_and(none, logical_not(is_finite(x))), zero_like(x), x);
+            return detail::zero_where_undefined(either, detail::part_of(name, r, k, Site{}));
         };
         return detail::joined(name, part(0), part(1), Site{});
     }

@@ -104,7 +104,8 @@ struct LogAddExp {
     /// Halves where two equal infinities meet.
     template <class V> static constexpr V share(const V& g, const V& a, const V& b)
     {
-        return where((a == b) && !is_finite(a), lit(0.5) * g, g * sigmoid(V(a - b)));
+        const V part = g * sigmoid(V(a - b));
+        return where(a == b, where(is_finite(a), part, lit(0.5) * g), part);
     }
 };
 
