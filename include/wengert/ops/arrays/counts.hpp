@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "../../tape/recorder.hpp"
-#include "../../tape/speculation.hpp"
 #include "../along.hpp"
 #include "../arg_reductions.hpp"
 #include "../composed/order.hpp"
 #include "../creation.hpp"
 #include "../reductions.hpp"
 #include "../shape.hpp"
+#include "ascending.hpp"
 
 namespace wengert {
 
@@ -38,16 +38,8 @@ struct AscendingEdges {
     static constexpr bool flat = true;  // they are compared with, and no more
     template <class T> Ref<Block> value(const Ref<Block>& of, const Site& at) const
     {
-        auto x = copy_of(*of);
-        const T* const k = x->template as<T>();
-        for (std::size_t i = 1; i < x->count; ++i)
-            if (!(k[i - 1] <= k[i]) && !detail::runs_example())
-                fail<NumericError>(name,
-                                   "edge " + std::to_string(i) + " is " + std::to_string(k[i]) + " behind " +
-                                       std::to_string(k[i - 1]) +
-                                       ": edges must ascend, and data that are not finite have none",
-                                   at);
-        return x;
+        return detail::ascending<T>(name, "edge", false,
+                                    "edges must ascend, and data that are not finite have none", of, at);
     }
 };
 

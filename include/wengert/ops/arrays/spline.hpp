@@ -3,6 +3,7 @@
 
 #include "../composed/order.hpp"
 #include "../creation.hpp"
+#include "ascending.hpp"
 #include "tridiagonal.hpp"
 
 namespace wengert {
@@ -16,15 +17,7 @@ struct Ascending {
     static constexpr std::string_view name = "cubic_spline";
     template <class T> Ref<Block> value(const Ref<Block>& of, const Site& at) const
     {
-        auto x = copy_of(*of);
-        const T* const k = x->template as<T>();
-        for (std::size_t i = 1; i < x->count; ++i)
-            if (!(k[i - 1] < k[i]) && !detail::runs_example())
-                fail<NumericError>(name,
-                                   "knot " + std::to_string(i) + " is " + std::to_string(k[i]) + " behind " +
-                                       std::to_string(k[i - 1]) + ": knots must ascend",
-                                   at);
-        return x;
+        return detail::ascending<T>(name, "knot", true, "knots must ascend", of, at);
     }
     template <class T> Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&) const
     {
