@@ -26,6 +26,10 @@ struct DeviceError : Error { using Error::Error; };   ///< no such device, or op
 struct MemoryError : Error { using Error::Error; };   ///< an allocation that failed
 // clang-format on
 
+namespace detail {
+/// "1.2e-17": x with so many digits at most.
+std::string digits_of(double x, int most);
+}  // namespace detail
 /// "[primitive] what (file:line)".
 std::string failure_text(std::string_view primitive, const std::string& what, const Site& at);
 

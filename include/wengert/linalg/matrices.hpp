@@ -5,8 +5,6 @@
 // factorized once for a value and its derivatives of any order.
 #pragma once
 
-#include <cstdio>
-
 #include "../tape/speculation.hpp"
 #include "../kernels/cpu/lapack.hpp"
 #include "../ops/creation.hpp"
@@ -49,13 +47,7 @@ inline std::string which(std::size_t i, std::size_t count)
     return count == 1 ? std::string() : " of matrix " + std::to_string(i);
 }
 
-/// "1.2e-17"
-inline std::string digits(double x)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", x);
-    return text;
-}
+inline std::string digits(double x) { return wengert::detail::digits_of(x, 3); }
 
 /// Throws NumericError with the operand and the user's line; in a rule that is the line of the operation. Where a loop's body is
 /// traced on values that nobody reads, zeros often, it returns.

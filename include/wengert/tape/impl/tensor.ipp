@@ -1,8 +1,6 @@
 // What tensors refuse, and their leaves. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
-#include <cstdio>
-
 #include "../../base/separate.hpp"
 #include "../tensor_impl.hpp"
 
@@ -23,10 +21,8 @@ namespace wengert::detail {
 [[noreturn]] WENGERT_INLINE __attribute__((cold, noinline)) void refuse_inexact(double number, DType type,
                                                                                 const Site& at)
 {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.17g", number);
     fail<DTypeError>("number",
-                     std::string(text) + " beside a tensor of " + std::string(name_of(type)) +
+                     digits_of(number, 17) + " beside a tensor of " + std::string(name_of(type)) +
                          ", which has no such number: cast<double>(x) makes real numbers of its elements",
                      at);
 }

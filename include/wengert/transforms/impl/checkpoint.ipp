@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "../../array/layout.hpp"
@@ -33,12 +32,6 @@ inline double greatest_number(const std::vector<AnyTensor>& of)
     return most;
 }
 
-inline std::string digits_of(double x)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", x);
-    return text;
-}
 [[noreturn]] inline void results_differ(const std::string& now, const std::string& before, const Site& at)
 {
     fail<TapeError>("checkpoint",
@@ -65,7 +58,7 @@ WENGERT_INLINE void demand_same_results(const std::vector<Ref<Block>>& first,
         each_number(first[k], [&](std::size_t i, double v) {
             const bool same = v == now[i] || (std::isnan(v) && std::isnan(now[i]));
             if (!same && !(std::abs(v - now[i]) <= rounding))
-                results_differ(digits_of(now[i]), digits_of(v), at);
+                results_differ(digits_of(now[i], 9), digits_of(v, 9), at);
         });
     }
 }
