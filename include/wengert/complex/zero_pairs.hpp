@@ -50,11 +50,11 @@ struct ZeroWhereNoPair {
 
 namespace detail {
 
-/// What a rule makes of the cotangent g, as a contribution. Nearly always all of it is finite, and nothing is to be recorded.
+/// What a rule makes of the cotangent g, as a contribution. Nearly always it is a constant, all of it finite: nothing is to be done.
 template <class T> Tensor<T> contribution(const Tensor<T>& r, const Tensor<T>& g)
 {
-    const Tape& tape = Tape::current();
-    if (tape.allow_nan || (tape.active == 0 && !recorder() && all_finite(*r.any().value))) return r;
+    const AnyTensor& any = r.any();
+    if (Tape::current().allow_nan || (!any.node && !recorder() && all_finite(*any.value))) return r;
     return apply<ZeroWhereNoPair, T>({}, Site{}, r, g);
 }
 
