@@ -24,9 +24,9 @@ namespace detail {
 /// A function of one cell's numbers: recorded once, or done for each cell by itself.
 template <class T> struct CellFunction {
     const void* function;
-    bool captures;  ///< has it more than its arguments to go by?
+    bool captures;  ///< may it go by more than its arguments?
     PathRun (*run)(const void* function, const T* cell, const std::vector<bool>& outcomes,
-                   std::size_t most_operations, const Site& at);
+                   std::size_t most_operations, const Site& at, const Path* known);
     std::vector<Tensor<T>> (*each)(const void* function, const std::vector<Tensor<T>>& in, const Shape& shape,
                                    const Site& at);
 };

@@ -149,17 +149,20 @@ public:
 private:
     static constexpr bool compiles = HasGraphs<PathsFunction<T>>;
 
-    /// A cell that has taken a new path, and what it did, of functions that capture.
+    /// A cell that has taken a new path, of functions that capture.
     struct NewPath {
         std::vector<T> cell;
         std::vector<bool> outcomes;  ///< those that were given
-        PathRun run;
     };
     using NewPaths = std::vector<std::shared_ptr<const NewPath>>;
+    struct KnownPaths {
+        std::shared_ptr<const Path> paths;
+        NewPaths met;  ///< those who took them
+    };
     /// What a recorded call goes by: no paths where each cell runs by itself.
     struct CallPaths {
         std::shared_ptr<const Path> paths;
-        NewPaths met;
+        KnownPaths known;
     };
 
     /// run(paths), again where a cell takes another one. Nothing where there are too many, or a cell takes another path as an array's
@@ -195,7 +198,7 @@ private:
         };
         const void* const of = reinterpret_cast<const void*>(f.run);
         const auto found = std::static_pointer_cast<const CallPaths>(r.settle({of, "kernel", find}, at));
-        if (!first && f.captures && has_changed(found->met, f, at))
+        if (!first && f.captures && has_changed(found->known, f, at))
             fail<TapeError>("kernel",
                             "the recomputation does not do what the first run did: what this function "
                             "captures has changed, and must not before the backward pass",
@@ -230,22 +233,22 @@ private:
     /// Tests on one cell of each path whether something has changed that the function refers to. If so, all paths are dropped.
     void forget_what_changed(const CellFunction<T>& f, const Site& at)
     {
-        NewPaths met;
+        KnownPaths known;
         {
             const std::lock_guard lock(mutex_);
             if (too_many_) return;
-            met = met_;
+            known = {paths_, met_};
         }
-        if (!has_changed(met, f, at)) return;
+        if (!has_changed(known, f, at)) return;
         const std::lock_guard lock(mutex_);
         paths_ = nullptr;
         met_.clear();
         count_ = operations_ = 0;
     }
-    bool has_changed(const NewPaths& met, const CellFunction<T>& f, const Site& at) const
+    bool has_changed(const KnownPaths& known, const CellFunction<T>& f, const Site& at) const
     {
-        return std::any_of(met.begin(), met.end(), [&](const auto& m) {
-            return !same_run(m->run, run_cell(f, m->cell, m->outcomes, at));
+        return std::ranges::any_of(known.met, [&](const auto& m) {
+            return !run_cell(f, m->cell, m->outcomes, at, known.paths.get()).repeats;
         });
     }
     /// Meets all paths that these cells take, unseen by the trace that is being made.
@@ -263,7 +266,7 @@ private:
                            }).empty();
         if (!done) found->paths = nullptr;
         const std::lock_guard lock(mutex_);
-        found->met = met_;
+        found->known = {paths_, met_};
         return found;
     }
     /// The numbers of a cell; an array without cells has ones.
@@ -292,9 +295,9 @@ private:
         throw e;
     }
     PathRun run_cell(const CellFunction<T>& f, const std::vector<T>& cell, const std::vector<bool>& outcomes,
-                     const Site& at) const
+                     const Site& at, const Path* known = nullptr) const
     {
-        return f.run(f.function, cell.data(), outcomes, options_.most_operations, at);
+        return f.run(f.function, cell.data(), outcomes, options_.most_operations, at, known);
     }
     /// Records the path of one cell: the one it takes by itself, or as an array's element if it is one of `known` by itself.
     /// False where it is one of those, too.
@@ -302,28 +305,28 @@ private:
               std::size_t cell, const std::shared_ptr<const Path>& known)
     {
         const Restore<bool> no_births(Tape::current().anomaly, false);  // arrays are looked at when they run
-        NewPath met{numbers_of(in, shape, cell), {}, {}};
-        met.run = run_cell(f, met.cell, {}, at);
-        if (known && with_run(known, met.run) == known) {
+        NewPath met{numbers_of(in, shape, cell), {}};
+        PathRun run = run_cell(f, met.cell, {}, at);
+        if (known && with_run(known, run) == known) {
             if (with_run(known, run_cell(f, met.cell, {}, at)) != known)
                 fail<TapeError>("kernel",
                                 "the function does not do the same for the same numbers: it must depend on "
                                 "its arguments alone",
                                 at);
             met.outcomes = outcomes_of<T>(*known, met.cell).each;
-            met.run = run_cell(f, met.cell, met.outcomes, at);
-            if (with_run(known, met.run) == known) return false;
+            run = run_cell(f, met.cell, met.outcomes, at);
+            if (with_run(known, run) == known) return false;
         }
-        return take(f, in.size(), std::move(met));
+        return take(f, in.size(), std::move(met), run);
     }
     /// Takes a path up that was not known.
-    bool take(const CellFunction<T>& f, std::size_t inputs, NewPath met)
+    bool take(const CellFunction<T>& f, std::size_t inputs, NewPath met, const PathRun& run)
     {
         const std::lock_guard lock(mutex_);
-        const std::shared_ptr<const Path> more = with_run(paths_, met.run);
+        const std::shared_ptr<const Path> more = with_run(paths_, run);
         if (more == paths_) return true;  // another thread has met it
         paths_ = more;
-        operations_ += met.run.steps.size() - inputs;
+        operations_ += run.steps.size() - inputs;
         if (f.captures) met_.push_back(std::make_shared<const NewPath>(std::move(met)));
         too_many_ = ++count_ > options_.most_ways;
         return true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "../../transforms/tree.hpp"
 #include "../transforms/packed.hpp"
@@ -45,6 +46,7 @@ struct PathRun {
     std::vector<ScalarGuard> guards;
     std::vector<PathValue> results;
     std::vector<PathRunLoop> loops;
+    bool repeats = false;  ///< it was compared with known paths and is one of them; its steps are not kept
 };
 struct PathRunLoop {
     std::uint32_t begin = 1;
@@ -58,8 +60,8 @@ struct PathOutcomes {
     bool known = false;
 };
 
-/// Have two runs on the same numbers done the same?
-bool same_run(const PathRun& a, const PathRun& b);
+/// Has a run with these steps done what one of the paths says? Values of steps follow from that and from the cell.
+bool is_known(const Path* paths, const PathRun& run, std::span<const ScalarEntry> steps);
 /// The paths together with that of a run. If it is not a new one, the same object is returned. What others hold is not changed.
 std::shared_ptr<const Path> with_run(const std::shared_ptr<const Path>& paths, const PathRun& run);
 
@@ -84,11 +86,16 @@ template <class F, class... X> auto call_cell(const void* function, const X&... 
         return F(f)(x...);
 }
 
+/// The end of a recording: keeps its steps, or compares them with these paths if there are any. The stream's first entry is none; what
+/// the cell has got from a tensor is a copy of what that was made of.
+void keep_steps(const ScalarStream& s, std::span<const CellTensors::Entered> entered, const Path* known,
+                PathRun& run);
+
 /// Records call(numbers, run) once on a tape of its own: what it did with the numbers, `most` operations or less. Its first
-/// comparisons have these outcomes. `at` is the call.
+/// comparisons have these outcomes. `at` is the call. See PathRun::repeats for `known`.
 template <class T, class Call>
 PathRun recorded_run(std::string_view who, std::span<const T> cell, const std::vector<bool>& outcomes,
-                     std::size_t most, const Site& at, const Call& call)
+                     std::size_t most, const Site& at, const Call& call, const Path* known = nullptr)
 {
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
     const Restore<Site> within(enclosing_call, at);
@@ -112,18 +119,14 @@ PathRun recorded_run(std::string_view who, std::span<const T> cell, const std::v
     if (stream.chunk() != 0)
         fail<MemoryError>(who, "a cell does more than 2^31 operations: no kernel, scalar code",
                           line_of_user());
-    if (stream.size() > 1) run.steps.assign(stream.entries() + 1, stream.entries() + stream.size());
-    for (const CellTensors::Entered& e : cell_tensors.entered)
-        for (std::uint32_t k = 0; k < e.from.size(); ++k)
-            run.steps[e.first + k - 1].word =
-                ScalarEntry::word_of(ScalarOp::copy, ScalarForm::unary) | e.from[k];
+    keep_steps(stream, cell_tensors.entered, known, run);
     return run;
 }
 
 /// Runs f once on the numbers of a cell. Results of f are a Real or a struct of them.
 template <class T, std::size_t n, class F>
 PathRun run_once(const void* function, const T* cell, const std::vector<bool>& outcomes, std::size_t most,
-                 const Site& at)
+                 const Site& at, const Path* known)
 {
     const auto call = [&](const std::vector<Real<T>>& in, PathRun& run) {
         const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
@@ -131,7 +134,7 @@ PathRun run_once(const void* function, const T* cell, const std::vector<bool>& o
         }(std::make_index_sequence<n>());
         note_results(*ScalarStream::current(), y, run.results);
     };
-    return recorded_run<T>("kernel", {cell, n}, outcomes, most, at, call);
+    return recorded_run<T>("kernel", {cell, n}, outcomes, most, at, call, known);
 }
 
 /// The state as numbers that a recording begins with.

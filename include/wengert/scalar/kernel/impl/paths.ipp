@@ -16,25 +16,76 @@ inline std::vector<ScalarEntry> cut(const PathRun& run, std::uint32_t begin, std
 
 inline std::uint64_t bits_of(double x) noexcept { return std::bit_cast<std::uint64_t>(x); }
 
-WENGERT_INLINE bool same_run(const PathRun& a, const PathRun& b)
+/// But for their values.
+inline bool same_steps(std::span<const ScalarEntry> a, std::span<const ScalarEntry> b)
 {
-    const auto values = [](const PathValue& x, const PathValue& y) {
-        return x.step == y.step && bits_of(x.constant) == bits_of(y.constant);
-    };
-    const auto steps = [](const ScalarEntry& x, const ScalarEntry& y) {
-        const bool constant = x.form() == ScalarForm::right_constant || x.form() == ScalarForm::left_constant;
-        return x.word == y.word && bits_of(x.value) == bits_of(y.value) &&
-               (x.form() == ScalarForm::unary || (constant ? bits_of(x.c) == bits_of(y.c) : x.b == y.b));
-    };
-    const auto guards = [](const ScalarGuard& x, const ScalarGuard& y) {
-        return x.kind == y.kind && x.outcome == y.outcome && x.at == y.at && x.a == y.a && x.b == y.b &&
-               bits_of(x.left) == bits_of(y.left) && bits_of(x.right) == bits_of(y.right);
-    };
-    const auto loops = [&](const PathRunLoop& x, const PathRunLoop& y) {
-        return std::ranges::equal(x.state, y.state, values) && std::ranges::equal(x.runs, y.runs, same_run);
-    };
-    return std::ranges::equal(a.steps, b.steps, steps) && std::ranges::equal(a.guards, b.guards, guards) &&
-           std::ranges::equal(a.results, b.results, values) && std::ranges::equal(a.loops, b.loops, loops);
+    // by form what an entry has as its second operand: nothing, an index, a constant, a constant
+    static_assert(ScalarForm::unary == ScalarForm{0} && ScalarForm::both == ScalarForm{1});
+    static constexpr std::uint64_t second[] = {0, 0xffffffff, ~std::uint64_t{0}, ~std::uint64_t{0}};
+    if (a.size() != b.size()) return false;
+    std::uint64_t differ = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        differ |=
+            (a[i].word ^ b[i].word) | ((a[i].far ^ b[i].far) & second[static_cast<unsigned>(a[i].form())]);
+    return differ == 0;
+}
+
+inline bool same_values(std::span<const PathValue> a, std::span<const PathValue> b)
+{
+    return std::ranges::equal(a, b, [](const PathValue& x, const PathValue& y) {
+        return x.step == y.step && (x.step != 0 || bits_of(x.constant) == bits_of(y.constant));
+    });
+}
+
+/// Do they compare the same?
+inline bool same_guard(const ScalarGuard& x, const ScalarGuard& y)
+{
+    return x.kind == y.kind && x.at == y.at && x.a == y.a && x.b == y.b &&
+           (x.a != 0 || bits_of(x.left) == bits_of(y.left)) &&
+           (x.b != 0 || bits_of(x.right) == bits_of(y.right));
+}
+
+inline bool is_known(const PathLoop* known, const PathRunLoop& loop)
+{
+    return known && known->begin == loop.begin && same_values(known->state, loop.state) &&
+           std::ranges::all_of(loop.runs,
+                               [&](const PathRun& r) { return is_known(known->paths.get(), r, r.steps); });
+}
+
+WENGERT_INLINE bool is_known(const Path* paths, const PathRun& run, std::span<const ScalarEntry> steps)
+{
+    std::size_t begin = 0;
+    for (std::size_t k = 0;; ++k) {
+        if (!paths) return false;
+        const bool last = k == run.guards.size(), ends = !paths->parts && !paths->loop;
+        const std::size_t end = last ? steps.size() : run.guards[k].at - run.begin;
+        if (last != ends || !same_steps(steps.subspan(begin, end - begin), paths->steps)) return false;
+        if (last) return same_values(paths->results, run.results);
+        const ScalarGuard& g = run.guards[k];
+        if (!same_guard(g, paths->guard)) return false;
+        begin = end;
+        if (g.kind == ScalarGuard::Kind::loop) {
+            if (!is_known(paths->loop.get(), run.loops[g.a])) return false;
+            begin += run.loops[g.a].state.size();
+        }
+        paths = paths->next[g.outcome].get();
+    }
+}
+
+WENGERT_INLINE void keep_steps(const ScalarStream& s, std::span<const CellTensors::Entered> entered,
+                               const Path* known, PathRun& run)
+{
+    const std::span<const ScalarEntry> steps(s.entries() + 1, std::max<std::size_t>(s.size(), 1) - 1);
+    if (known && entered.empty()) {
+        run.repeats = is_known(known, run, steps);
+        return;
+    }
+    run.steps.assign(steps.begin(), steps.end());
+    for (const CellTensors::Entered& e : entered)
+        for (std::uint32_t k = 0; k < e.from.size(); ++k)
+            run.steps[e.first + k - 1].word =
+                ScalarEntry::word_of(ScalarOp::copy, ScalarForm::unary) | e.from[k];
+    run.repeats = known && is_known(known, run, run.steps);
 }
 
 /// The same of a loop; true where it has got more.
