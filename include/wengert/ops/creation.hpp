@@ -50,13 +50,13 @@ Tensor<T, Device> full_named(std::string_view name, const Shape& shape, T value,
 
 }  // namespace detail
 
-/// Every element `value`. Throws ShapeError for a negative extent.
+/// Every element `value`. Throws ShapeError for a negative extent, DTypeError for a number that T does not have, as a fraction.
 template <class T, class Device = cpu>
     requires(is_element<T>)
-Tensor<T, Device> full(const Shape& shape, std::type_identity_t<T> value,
+Tensor<T, Device> full(const Shape& shape, std::type_identity_t<detail::GivenNumber<T>> value,
                        Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::full_named<T, Device>("full", shape, value, at);
+    return detail::full_named<T, Device>("full", shape, value.value, at);
 }
 /// Every element 0.
 template <class T, class Device = cpu>
@@ -71,13 +71,14 @@ Tensor<T, Device> ones(const Shape& shape, Site at = {__builtin_FILE(), __builti
     return detail::full_named<T, Device>("ones", shape, T(1), at);
 }
 
-/// Shape and dtype of x; not recorded.
+/// Shape and dtype of x; not recorded. Throws DTypeError for a number that T does not have.
 template <class T, class Device>
-Tensor<T, Device> full_like(const Tensor<T, Device>& x, std::type_identity_t<T> value,
+Tensor<T, Device> full_like(const Tensor<T, Device>& x, std::type_identity_t<detail::GivenNumber<T>> value,
                             Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Block& b = *x.any("full_like", at).value;
-    return detail::beside<T, Device>("full_like", at, [&] { return full_beside<T>(b, b.shape, value); });
+    return detail::beside<T, Device>("full_like", at,
+                                     [&] { return full_beside<T>(b, b.shape, value.value); });
 }
 /// Zeros of the shape and dtype of x.
 template <class T, class Device>
@@ -147,13 +148,17 @@ template <class T> std::int64_t arange_length(T start, T stop, T step, const Sit
 
 }  // namespace detail
 
-/// start, start + step, … up to, but without, stop. Throws ShapeError when the step is 0 or not finite.
+/// start, start + step, … up to, but without, stop. Throws ShapeError when the step is 0 or not finite, DTypeError for numbers that
+/// T does not have.
 template <class T, class Device = cpu>
     requires(!std::is_same_v<T, bool>)
-Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> stop,
-                         std::type_identity_t<T> step = T(1), Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, Device> arange(std::type_identity_t<detail::GivenNumber<T>> first,
+                         std::type_identity_t<detail::GivenNumber<T>> end,
+                         std::type_identity_t<detail::GivenNumber<T>> by = T(1),
+                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const Shape shape{detail::arange_length<T>(start, stop, step, at)};
+    const T start = first.value, step = by.value;
+    const Shape shape{detail::arange_length<T>(start, end.value, step, at)};
     check_shape("arange", shape, at);
     return detail::new_tensor<T, Device>("arange", at, [&] {
         auto out = make_block(dtype_of<T>(), shape);
@@ -169,7 +174,8 @@ Tensor<T, Device> arange(std::type_identity_t<T> start, std::type_identity_t<T> 
 /// 0, 1, … up to, but without, stop.
 template <class T, class Device = cpu>
     requires(!std::is_same_v<T, bool>)
-Tensor<T, Device> arange(std::type_identity_t<T> stop, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, Device> arange(std::type_identity_t<detail::GivenNumber<T>> stop,
+                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return arange<T, Device>(T(0), stop, T(1), at);
 }

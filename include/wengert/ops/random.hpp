@@ -241,13 +241,15 @@ Tensor<bool, Device> bernoulli(const Key& key, const Shape& shape, double p = 0.
     return detail::draw<bool, Device>(detail::BernoulliFill{shape, p}, key, at);
 }
 
-/// Integers of [low, high), all as likely. Throws Error for an empty interval.
+/// Integers of [low, high), all as likely. Throws Error for an empty interval, DTypeError for a fraction.
 template <class T = std::int64_t, class Device = cpu>
     requires(std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::int32_t>)
-Tensor<T, Device> randint(const Key& key, const Shape& shape, std::type_identity_t<T> low,
-                          std::type_identity_t<T> high, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, Device> randint(const Key& key, const Shape& shape,
+                          std::type_identity_t<detail::GivenNumber<T>> low,
+                          std::type_identity_t<detail::GivenNumber<T>> high,
+                          Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::draw<T, Device>(detail::RandintFill<T>{shape, low, high}, key, at);
+    return detail::draw<T, Device>(detail::RandintFill<T>{shape, low.value, high.value}, key, at);
 }
 
 /// 0 … n − 1 in random order.

@@ -212,12 +212,13 @@ std::vector<Tensor<T, D>> split(const Tensor<T, D>& x, std::int64_t n, std::int6
 using Padding = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 /// x with more elements around it: `value`, or what the mode says. Throws ShapeError when there is not one non-negative pair for
-/// each axis, and where elements of an axis that has none would be repeated.
+/// each axis, and where elements of an axis that has none would be repeated, DTypeError for a value that T does not have.
 template <class T, class D>
 Tensor<T, D> pad(const Tensor<T, D>& x, const Padding& widths, PadMode mode, double value = 0,
                  Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Shape& from = x.shape("pad", at);
+    static_cast<void>(detail::number_as<T>(value, at));
     bool valid = widths.size() == from.size();
     for (const auto& [before, after] : widths) valid = valid && before >= 0 && after >= 0;
     if (!valid)

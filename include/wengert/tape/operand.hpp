@@ -50,6 +50,20 @@ template <class T, class S> T number_as(S s, const Site& at)
     return static_cast<T>(s);
 }
 
+/// A number as the argument of a function whose tensors are of T. See number_as.
+template <class T> struct GivenNumber {
+    template <class S>
+        requires std::is_convertible_v<S, T>
+    GivenNumber(const S& s, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+    {
+        if constexpr (std::is_arithmetic_v<S>)
+            value = number_as<T>(s, Site{file, line});
+        else
+            value = s;
+    }
+    T value;
+};
+
 /// New tensors go to the device of the type. Those of the host go to the device of the thread (OnDevice), as in a graph of a
 /// device.
 template <class Device> struct NewOn : OnDevice {

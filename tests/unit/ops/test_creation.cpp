@@ -4,6 +4,7 @@
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/random.hpp>
+#include <wengert/ops/shape.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/tape/backward.hpp>
@@ -168,6 +169,18 @@ TEST_CASE("a number that the elements cannot have is refused, with its line", "[
     refuses([&] { return I(1.5); }, "1.5");
     refuses([&] { return Tensor<std::int64_t>{1} + 0x1p63; }, "9.2233720368547758e+18");
     refuses([&] { return Tensor<bool>{true} == 0.5; }, "0.5");
+    refuses([&] { return full<std::int32_t>({2}, 0.5); }, "0.5");
+    refuses([&] { return full<std::int32_t>({2}, 5000000000); }, "5000000000");
+    refuses([&] { return full_like(m, -1e10); }, "-10000000000");
+    refuses([&] { return arange<std::int32_t>(0, 2, 0.5); }, "0.5");
+    refuses([&] { return arange<std::int64_t>(2.5); }, "2.5");
+    refuses([&] { return randint(Key(1), {3}, 0, 2.5); }, "2.5");
+    refuses([&] { return pad(m, {{1, 1}}, 0.5); }, "0.5");
+    const std::vector<bool> truths{true};
+    CHECK(values(full<bool>({1}, truths[0])) ==
+          std::vector<bool>{true});  // what converts to an element is one
+    CHECK(values(full<float>({1}, 2)) == std::vector<float>{2});
+    CHECK(values(pad(m, {{1, 0}}, 7.0)) == std::vector<std::int32_t>{7, 2, 3, -1});
     I k = m;
     refuses([&] { k *= 0.5; }, "0.5");
     CHECK(values(k) == values(m));
