@@ -19,6 +19,15 @@ struct Doubled {
     template <class V> static V value(const V& x) { return x + x; }
     template <class V> static constexpr V pull(wg::wrt<0>, const V& g, const V&, const V&) { return g; }
 };
+/// 1/x with a thousandth too much slope.
+struct Inverse {
+    static constexpr std::string_view name = "inverse";
+    template <class V> static V value(const V& x) { return V(1) / x; }
+    template <class V> static constexpr V pull(wg::wrt<0>, const V& g, const V&, const V& y)
+    {
+        return g * (wg::lit(-1.001) * y * y);
+    }
+};
 
 }  // namespace
 
@@ -45,6 +54,24 @@ TEST_CASE("a wrong rule in float is found beside casts")
     const auto report = wg::audit(f, D{0.3, -1.2});
     REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].primitive == "doubled");
+}
+
+TEST_CASE("audit goes by shorter steps where a function bends much, and finds wrong rules there")
+{
+    const D x = {1e-3, 3e-9, 0.7}, a = {{1e-3, 2e-4}, {-1e-4, 2e-3}};
+    const auto right = [](const auto& f, const auto& at) { CHECK(wg::audit(f, at).message == ""); };
+    right([](const D& t) { return sum(1.0 / t); }, x);
+    right([](const D& t) { return sum(log(t)); }, x);
+    right([](const D& t) { return sum(sqrt(t)); }, x);
+    right([](const D& t) { return sum(pow(t, -3.0)); }, D{1e-2, 2e-3});
+    right([](const D& t) { return sum(wg::linalg::inv(t)); }, a);
+    right([](const D& t) { return sum(wg::linalg::solve(t, D{1.0, 2.0})); }, a);
+    right([](const Tensor<float>& t) { return sum(1.0f / t); }, Tensor<float>{1e-2f, 2e-3f});
+    for (const double at : {0.5, 1e-3, 1e-6, 1e-9}) {
+        const auto report = wg::audit(
+            [](const D& t) { return sum(wg::apply_elementwise<Inverse, double>({}, t)); }, D{at, -2 * at});
+        CHECK(report.findings.size() == 1);
+    }
 }
 
 TEST_CASE("variadic operations, some of whose inputs are constants")
