@@ -190,3 +190,18 @@ TEST_CASE("implicit: what has no answer throws with the function, what it did an
         wg::root([](const D& y) { return D{1.0, 2.0} * y; }, two);
     });
 }
+
+TEST_CASE("minimize: a least value that is but rounding is found by its slope")
+{
+    const D at_rest = {0.0, 0.0};
+    for (double k = 0; k < 12; ++k) {
+        const D start = {3.0 - 0.4 * k, -2.5 + 0.3 * k};
+        const auto found = [&](const auto& f) {
+            CHECK(allclose(wg::minimize(f, start), at_rest, 1e-9));
+            CHECK(allclose(wg::freeze([&](const D& x) { return wg::minimize(f, x); })(start), at_rest, 1e-9));
+        };
+        found([](const D& y) { return sum(log(cosh(y))); });
+        found([](const D& y) { return sum(log(cosh(3.0 * y))); });
+        found([](const D& y) { return sum(1.0 - cos(0.5 * y)); });
+    }
+}

@@ -75,8 +75,7 @@ KrylovState<T, D> bicgstab_step(const A& a, const Tensor<T, D>& shadow, KrylovSt
 template <class T, class D, class A>
 KrylovState<T, D> gmres_cycle(const A& a, std::int64_t m, KrylovState<T, D> s)
 {
-    const Tensor<T, D> beta = sqrt(inner(s.r, s.r)), numbers = arange<T>(T(static_cast<double>(m + 1))),
-                       columns = arange<T>(T(static_cast<double>(m)));
+    const Tensor<T, D> beta = sqrt(inner(s.r, s.r)), numbers = arange<T, D>(m + 1), columns = arange<T, D>(m);
     const auto row = [](const Tensor<T, D>& all, const Tensor<T, D>& k) {
         return expand_dims(cast<T>(all == k), 1);
     };
@@ -97,7 +96,7 @@ KrylovState<T, D> gmres_cycle(const A& a, std::int64_t m, KrylovState<T, D> s)
     };
     const Tensor<T, D> start = row(numbers, zero_beside(s.r)) * quotient(s.r, beta + zeros_like(s.r));
     const auto [basis, h, end] =
-        scan(step, std::tuple(start, zeros<T>({m + 1, m}), zero_beside(s.r)), m).first;
+        scan(step, std::tuple(start, zeros<T, D>({m + 1, m}), zero_beside(s.r)), m).first;
     const Tensor<T, D> weights = matmul(linalg::pinv(h), beta * cast<T>(numbers == zero_beside(s.r)));
     s.x = s.x + matmul(weights, linalg::detail::part(basis, -2, 0, m, Site{}));
     s.count = s.count + T(static_cast<double>(m));

@@ -25,7 +25,9 @@ Tensor<T, D> bfgs_update(const Tensor<T, D>& h, const Tensor<T, D>& s, const Ten
     return where(sy > zeros_like(sy), next, h);
 }
 
-/// The x at which f is least, by BFGS with steps made half as long until Armijo's rule holds but for rounding; a constant.
+/// The x at which f is least, by BFGS with steps made half as long until Armijo's rule holds but for rounding; a constant. Near a
+/// minimum the value of f is but rounding, as that of log(cosh x), and the slope is not: then a smaller slope is enough (Hager & Zhang
+/// 2005, section 2).
 template <class F, class T, class D>
 Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& options, const Site& at)
 {
@@ -44,7 +46,8 @@ Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& op
         const Tensor<T, D> d = -matmul(s.h, s.g), x = s.x + s.length * d;
         const auto [f1, g1] = value_and_slope.at_line(at, x);
         const Tensor<T, D> aim = s.f + T(1e-4) * s.length * sum(d * s.g) + rounding * abs(s.f);
-        const Tensor<bool, D> good = f1 <= aim;
+        const Tensor<bool, D> level = f1 <= s.f + rounding * (T(1) + abs(s.f));
+        const Tensor<bool, D> good = logical_or(f1 <= aim, logical_and(level, greatest(g1) < greatest(s.g)));
         const Tensor<T, D> one = ones_like(s.length), none = zeros_like(one), step = x - s.x, y = g1 - s.g;
         return State{where(good, x, s.x),
                      where(good, f1, s.f),

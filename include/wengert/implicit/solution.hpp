@@ -102,6 +102,8 @@ template <class T, class D> struct MapInverse {
         Map plain, transposed;
         ImplicitName method;
         SolverOptions options;
+        std::uint8_t
+            device;  ///< of the maps' numbers, where r goes: a primitive without a kernel there is called on the host
     };
     static constexpr std::string_view name = "implicit_inverse";
     static constexpr unsigned saves = 0;
@@ -118,9 +120,9 @@ template <class T, class D> struct MapInverse {
         const NoGrad nothing_recorded;
         const Untraced unseen;
         const auto& map = transposed ? maps->transposed : maps->plain;
-        return on<cpu>(krylov(maps->method, map, Tensor<T, D>(AnyTensor{r, {}}), maps->options, at))
-            .any()
-            .value;
+        const OnDevice there(maps->device);
+        const Tensor<T, D> right(AnyTensor{placed(r, maps->device), {}});
+        return on_host(krylov(maps->method, map, right, maps->options, at).any().value);
     }
     template <class U> Tensor<U> pull(wrt<0>, const Tensor<U>& g, const Tensor<U>&, const Tensor<U>&) const
     {
@@ -153,9 +155,9 @@ std::function<Tensor<T, D>(const Tensor<T, D>&)> inverse_at(const F& f, const Te
     inner.report = nullptr;
     inner.tolerance = 0;
     inner.iterations = 0;
-    const Inverse inverse{
-        std::make_shared<const typename Inverse::Maps>(typename Inverse::Maps{plain, back, method, inner}),
-        false};
+    const Inverse inverse{std::make_shared<const typename Inverse::Maps>(
+                              typename Inverse::Maps{plain, back, method, inner, v.any().value->device()}),
+                          false};
     return [inverse, at](const Tensor<T, D>& r) { return apply<Inverse, T>(inverse, at, r); };
 }
 
