@@ -31,7 +31,7 @@ ROOMY, LONGEST = 330, 400  # lines
 # Files of more than ROOMY lines: they want a cut along a seam. Nothing is added here.
 LONG = set("""base/parts.hpp graph/c/cpp_folds.hpp graph/freeze/freeze.hpp graph/plan/impl/plan.ipp graph/text/loop_text.hpp
     graph/text/stencils.hpp graph/tile/fused_partition.hpp kernels/cpu/lane_type.hpp kernels/cpu/passes.hpp ops/index/impl/run.ipp
-    ops/shape_rules.hpp scalar/kernel/kernel_calls.hpp scalar/stream/stream.hpp""".split())
+    ops/shape_rules.hpp scalar/stream/stream.hpp""".split())
 
 
 def code(text):

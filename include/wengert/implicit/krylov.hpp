@@ -103,13 +103,29 @@ KrylovState<T, D> gmres_cycle(const A& a, std::int64_t m, KrylovState<T, D> s)
     return s;
 }
 
+/// What to divide x by so that sums of its squares do not overflow, nor vanish: 1 for most.
+template <class T, class D> Tensor<T, D> scale_of_squares(const Tensor<T, D>& x)
+{
+    using Limits = std::numeric_limits<T>;
+    const T great = std::ldexp(T(1), Limits::max_exponent / 4),
+            little = std::ldexp(T(1), Limits::min_exponent / 4);
+    const Tensor<T, D> most = greatest(x), one = ones_like(most);
+    const auto is_extreme = logical_and(logical_or(most > great, most < little), most > zeros_like(most));
+    return where(logical_and(is_extreme, is_finite(most)), most, one);
+}
+
 /// x with A x = b, as a constant. Throws NumericError where it does not converge.
 template <class A, class T, class D>
-Tensor<T, D> krylov(ImplicitName method, const A& a, const Tensor<T, D>& b, const SolverOptions& options,
+Tensor<T, D> krylov(ImplicitName method, const A& a, const Tensor<T, D>& given, const SolverOptions& options,
                     const Site& at)
 {
-    if (b.size() == 0) return b;
+    if (given.size() == 0) return given;
+    if (method == ImplicitName::gmres && options.restart < 1)
+        fail<ShapeError>(name_of_implicit(method),
+                         "begun again after " + std::to_string(options.restart) + " vectors: at least one",
+                         at);
     const NoGrad constants;
+    const Tensor<T, D> scale = scale_of_squares(given), b = given / scale;
     const double n = static_cast<double>(b.size());
     const double most = most_or(options.iterations, 10 * n + 100);
     const T tolerance = tolerance_or<T>(options.tolerance, 0.85);
@@ -137,8 +153,9 @@ Tensor<T, D> krylov(ImplicitName method, const A& a, const Tensor<T, D>& b, cons
                                   zero};
     const KrylovState<T, D> s = while_loop(test, body, start, at);
     const Tensor<T, D> residual = left(s);
-    return settled(method, options.report, s.x, residual <= limit, s.count, zero, s.count, zero, residual,
-                   at);
+    const auto is_small = logical_and(residual <= limit, is_finite(limit));
+    return settled(method, options.report, scale * s.x, is_small, s.count, zero, s.count, zero,
+                   scale * residual, at);
 }
 
 }  // namespace wengert::detail

@@ -102,7 +102,7 @@ V integrate(const F& f, const V& y0, const V& times, const OdeOptions& options, 
     const V zero = zeros_like(t0), slope = f(y0, t0);
     const V h = stop_gradient(first_step(f, t0, y0, slope, way, options));
     const V still = zeros_like(y0);
-    const OdeState<V> start{t0,   y0,  slope, h, {t0, ones_like(t0), {y0, still, still, still, still}},
+    const OdeState<V> start{t0,   y0,  slope, h, {t0, ones_like(t0), {y0, slope, still, still, still}},
                             zero, zero};
     const auto short_of = [&](const OdeState<V>& s, const V& goal) {
         const V tiny = T(4) * std::numeric_limits<T>::epsilon() * abs(s.t);

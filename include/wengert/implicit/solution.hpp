@@ -183,6 +183,7 @@ Tensor<T, D> follow_by(const Inverse& make_inverse, int orders_of_trace, Implici
         const int left = traced && k + 1 == orders ? orders : -1;
         y = apply<ImplicitValue, T>({left, of}, at, found, c, left < 0 ? stop_gradient(first) : first);
     }
+    if (traced && orders <= 0) y = apply<ImplicitValue, T>({0, of}, at, found, stop_gradient(found), first);
     unseen.reset();
     if (Recorder* const run = traced ? nullptr : recorder()) run->alias(found.any(), y.any().value, at);
     return y;

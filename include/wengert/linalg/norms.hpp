@@ -33,7 +33,8 @@ Tensor<T, D> norm(const Tensor<T, D>& x, double p, const AxesArgument& axes, boo
     if (p == 0) return sum(cast<T>(x != zeros_like(x, at), at), axes, keepdims, at);
     if (std::isnan(p)) fail<ShapeError>("norm", "there is no norm of order NaN", at);
     const Tensor<T, D> most = stop_gradient(amax(size, axes, true, at));
-    const Tensor<T, D> scale = where(most > zeros_like(most, at), most, ones_like(most, at));
+    const auto scales = logical_and(most > zeros_like(most, at), is_finite(most, at));
+    const Tensor<T, D> scale = where(scales, most, ones_like(most, at));
     const Tensor<T, D> total = sum(pow(size / scale, T(p)), axes, true, at);
     const auto origin = most == zeros_like(most, at);
     const Tensor<T, D> y =

@@ -227,8 +227,12 @@ Tensor<T, D> logcumsumexp(const Tensor<T, D>& x, std::int64_t axis, bool reverse
     const ComposedAt line(at);
     const Tensor<T, D> most = cummax(x.detach(), axis, reverse, at);
     const Tensor<T, D> level = where(is_finite(most), most, T(0));
-    const Tensor<T, D> shrinks = exp(detail::shifted(level, k, reverse ? -1 : 1, 0) - level);
-    return level + log(apply<Recurrence, T>(Recurrence{k, reverse, 0}, at, shrinks, exp(x - level)));
+    constexpr T none = -std::numeric_limits<T>::infinity();
+    const auto before = [&](const Tensor<T, D>& of) { return detail::shifted(of, k, reverse ? -1 : 1, 0); };
+    const Tensor<T, D> shrinks = where(before(most) == none, T(0), exp(before(level) - level));
+    const Tensor<T, D> s = apply<Recurrence, T>(Recurrence{k, reverse, 0}, at, shrinks, exp(x - level));
+    const auto is_empty = s == T(0);  // −∞ so far: log would have an infinite derivative there
+    return where(is_empty, most, level + log(where(is_empty, T(1), s)));
 }
 /// The same along all elements in row-major order.
 template <Differentiable T, class D>
@@ -255,6 +259,12 @@ Tensor<T, D> trapezoid(const Tensor<T, D>& y, const std::type_identity_t<Tensor<
     const std::size_t k = normalize_axis("trapezoid", axis, y.shape("trapezoid", at), at);
     const Shape& points = x.shape("trapezoid", at);
     const bool vector = points.size() == 1 && points[0] == y.shape()[k];
+    if (!vector && (points.size() != y.shape().size() || points[k] != y.shape()[k] ||
+                    !(broadcast_shapes("trapezoid", points, y.shape(), at) == y.shape())))
+        fail<ShapeError>("trapezoid",
+                         "values of shape " + to_string(y.shape()) + " along axis " + std::to_string(axis) +
+                             " need as many points, or points of their shape, not shape " + to_string(points),
+                         at);
     Shape along = Shape::filled(y.shape().size(), 1);
     along[k] = y.shape()[k];
     const ComposedAt line(at);

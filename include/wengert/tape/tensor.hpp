@@ -43,7 +43,8 @@ public:
         requires tree::is_number<typename Range::value_type>
     explicit Tensor(const Range& r, Site at = {__builtin_FILE(), __builtin_LINE()}) : Tensor(stack(r, at))
     {}
-    /// The elements of a range in row-major order. Throws ShapeError when their number is not the shape's.
+    /// The elements of a range in row-major order. Throws ShapeError when their number is not the shape's, DTypeError for one that the
+    /// type does not have.
     template <class Range>
     Tensor(const Shape& shape, const Range& values, Site at = {__builtin_FILE(), __builtin_LINE()});
 
@@ -280,9 +281,9 @@ template <class D, class T, class E> decltype(auto) on(const Tensor<T, E>& x)
         return Tensor<T, D>(x.any_unchecked());
 }
 /// A number as an operand. It stays on the host, and operations take it beside tensors of any device.
-template <class T, class D, class S> Tensor<T, D> number(S s)
+template <class T, class D, class S> Tensor<T, D> number(S s, const Site& at = {})
 {
-    return Tensor<T, D>(AnyTensor{number_block(static_cast<T>(s)), {}});
+    return Tensor<T, D>(AnyTensor{number_block(number_as<T>(s, at)), {}});
 }
 }  // namespace detail
 

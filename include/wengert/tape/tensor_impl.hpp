@@ -59,7 +59,7 @@ Tensor<Value, Device>::Tensor(const Shape& shape, const Range& values, Site at)
                          std::to_string(values.size()) + " elements given for shape " + to_string(shape), at);
     any_.value = make_block(dtype_of<Value>(), shape);
     Value* to = any_.value->template as<Value>();
-    for (auto&& v : values) *to++ = static_cast<Value>(v);
+    for (auto&& v : values) *to++ = detail::GivenNumber<Value>(v, at.file, at.line).value;
     any_.value = detail::made<Device>(std::move(any_.value));
 }
 

@@ -237,7 +237,7 @@ template <class T, class S, class D>
 Tensor<T, D> where(const std::type_identity_t<Tensor<bool, D>>& c, S a, const Tensor<T, D>& b,
                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply_elementwise<Where, T>(at, c, detail::number<T, D>(a), b);
+    return apply_elementwise<Where, T>(at, c, detail::number<T, D>(a, at), b);
 }
 /// x with `value` where the mask holds; both broadcast.
 template <class T, class D>

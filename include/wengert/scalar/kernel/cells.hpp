@@ -38,6 +38,9 @@ std::vector<Tensor<T>> each_cell(const void* function, const std::vector<Tensor<
 {
     std::vector<std::vector<Real<T>>> cells, out;
     for (const auto& x : in) cells.push_back(elements(broadcast_to(x, shape, at), at));
+    const bool none = cells[0].empty();  // then one of ones tells how many numbers the function returns
+    if (none)
+        for (auto& x : cells) x.emplace_back(T(1));
     for (std::size_t c = 0; c < cells[0].size(); ++c) {
         const auto y = [&]<std::size_t... k>(std::index_sequence<k...>) {
             return call_cell<F>(function, cells[k][c]...);
@@ -45,11 +48,19 @@ std::vector<Tensor<T>> each_cell(const void* function, const std::vector<Tensor<
         std::size_t i = 0;
         tree::for_each(
             [&](const Real<T>& r) {
-                if (out.size() == i) out.emplace_back();
-                out[i++].push_back(r);
+                if (c == 0) out.emplace_back();
+                if (i < out.size()) out[i].push_back(r);
+                ++i;
             },
             y);
+        if (i != out.size())
+            fail<ShapeError>("kernel",
+                             "cell " + std::to_string(c) + " returns " + std::to_string(i) +
+                                 " numbers, and the first one " + std::to_string(out.size()),
+                             at);
     }
+    if (none)
+        for (auto& y : out) y.clear();
     std::vector<Tensor<T>> results;
     for (const auto& y : out) results.push_back(Tensor<T>(gathered(y.data(), y.size(), shape, at)));
     return results;

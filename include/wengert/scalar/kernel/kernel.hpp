@@ -36,8 +36,8 @@ struct kernel_tensor<First, X...> {
     using type = Tensor<typename First::value_type, typename First::device_type>;
 };
 
-/// Can what an F captures change from call to call? It is const, so that takes a pointer or a reference, or what holds one.
-template <class F> inline constexpr bool can_refer = sizeof(F) >= sizeof(void*);
+/// May an F go by more than its arguments? A closure of one byte captures nothing, or others that capture nothing.
+template <class F> inline constexpr bool captures = sizeof(F) > 1;
 
 template <class X> inline constexpr bool is_floating_tensor = false;
 template <class T, class Device>
@@ -59,7 +59,7 @@ public:
         using First = typename kernel_tensor<Argument<X>...>::type;
         using T = typename First::value_type;
         using Y = decltype(call_cell<F>(nullptr, (static_cast<void>(x), Real<T>())...));
-        const CellFunction<T> cell{&function_, can_refer<F>, &run_once<T, sizeof...(X), F>,
+        const CellFunction<T> cell{&function_, captures<F>, &run_once<T, sizeof...(X), F>,
                                    &each_cell<T, sizeof...(X), F>};
         const std::vector<Tensor<T>> in{kernel_operand<T, typename First::device_type>(argument(x), at)...};
         std::vector<Tensor<T>> out = calls<T>().call(cell, in, at);

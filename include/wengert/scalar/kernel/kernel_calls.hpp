@@ -4,99 +4,14 @@
 
 #include <mutex>
 
-#include "../../graph/ir/executable.hpp"
 #include "cells.hpp"
 #include "path_pattern.hpp"
 #include "paths_on_tensors.hpp"
-
-#ifdef WENGERT_COMPILED
-#include "../../graph/control/control.hpp"
-#include "../../graph/freeze/freeze.hpp"
-#endif
+#include "thread_graphs.hpp"
 
 namespace wengert {
 
 namespace detail {
-
-template <class F> class Frozen;
-
-template <class T> Shape shape_of_cells(const std::vector<Tensor<T>>& in, const Site& at)
-{
-    Shape shape;
-    for (const auto& t : in) shape = broadcast_shapes("kernel", shape, t.shape("kernel", at), at);
-    return shape;
-}
-
-/// The operations of some paths, for a graph.
-template <class T> struct PathsFunction {
-    std::shared_ptr<const Path> paths;
-    std::vector<Tensor<T>> operator()(const std::vector<Tensor<T>>& in) const
-    {
-        return PathsOnTensors<T>(in, shape_of_cells(in, Site{})).run(*paths);
-    }
-};
-
-/// Does this source of the program include graph/freeze/freeze.hpp?
-template <class F>
-concept HasGraphs = requires { sizeof(Frozen<F>); };
-
-/// Graphs of the paths that are known, some for each of the threads that call last: one call at a time uses them.
-template <class T> class PathGraphs {
-public:
-    using Graphs = Frozen<PathsFunction<T>>;
-
-    Graphs of(const std::shared_ptr<const Path>& paths, const KernelOptions& o)
-    {
-        if (paths != paths_) slots_.clear();
-        paths_ = paths;
-        const Thread* const me = &current_thread();
-        auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.thread == me; });
-        if (slot == slots_.end() && slots_.size() < most_threads)
-            slot = slots_.insert(
-                slot,
-                {me,
-                 Graphs({paths},
-                        {.backend = o.backend, .background = o.background, .check = false, .dynamic = {0}},
-                        Site{})});
-        else if (slot == slots_.end())
-            slot = slots_.begin();  // used longest ago
-        slot->thread = me;
-        std::rotate(slot, slot + 1, slots_.end());
-        return slots_.back().graphs;
-    }
-    std::string explain() const
-    {
-        std::string text;
-        for (const Slot& s : slots_) {
-            const auto [done, reason] = s.graphs.stats_and_reason();
-            text += "\n  " + std::string(s.graphs.backend().name) + ": " + std::to_string(done.traces) +
-                    " graphs made, " + std::to_string(done.specialised) + " more for other lengths, " +
-                    std::to_string(done.kernels) + " loops and calls in the last; " +
-                    std::to_string(done.replays) + " calls answered, " + std::to_string(done.inlined) +
-                    " operation by operation inside of something else, " + std::to_string(done.eager_calls) +
-                    " so as graphs were in use; " + reason;
-        }
-        return text;
-    }
-
-private:
-    struct Slot {
-        const Thread* thread;
-        Graphs graphs;
-    };
-    static constexpr std::size_t most_threads = 64;
-    std::shared_ptr<const Path> paths_;
-    std::vector<Slot> slots_;
-};
-/// Without the compiler of graphs.
-struct NoPathGraphs {
-    static std::string explain()
-    {
-        return "\n  operation by operation: include wengert/graph/freeze/freeze.hpp before the kernel is "
-               "made, or "
-               "link wengert::compiled";
-    }
-};
 
 template <class T> class KernelCalls final : public ArrayCalls<T> {
 public:
@@ -108,7 +23,7 @@ public:
                                 const Site& at) override
     {
         const Shape shape = shape_of_cells(in, at);
-        if (f.captures) forget_what_changed(f, at);
+        if (is_asked(f)) forget_what_changed(f, at);
         const auto run = [&](const std::shared_ptr<const Path>& paths) {
             return run_paths(paths, in, shape, at);
         };
@@ -149,7 +64,7 @@ public:
 private:
     static constexpr bool compiles = HasGraphs<PathsFunction<T>>;
 
-    /// A cell that has taken a new path, of functions that capture.
+    /// A cell that has taken a new path.
     struct NewPath {
         std::vector<T> cell;
         std::vector<bool> outcomes;  ///< those that were given
@@ -198,7 +113,7 @@ private:
         };
         const void* const of = reinterpret_cast<const void*>(f.run);
         const auto found = std::static_pointer_cast<const CallPaths>(r.settle({of, "kernel", find}, at));
-        if (!first && f.captures && has_changed(found->known, f, at))
+        if (!first && is_asked(f) && has_changed(found->known, f, at))
             fail<TapeError>("kernel",
                             "the recomputation does not do what the first run did: what this function "
                             "captures has changed, and must not before the backward pass",
@@ -228,7 +143,12 @@ private:
     auto graphs_of(const std::shared_ptr<const Path>& paths)
     {
         const std::lock_guard lock(mutex_);
-        return graphs_.of(paths, options_);
+        return graphs_.of({paths}, options_.backend, options_.background);
+    }
+    /// Is a function run again in each call? What captures nothing may still read Reals of the program's that are recorded by now.
+    static bool is_asked(const CellFunction<T>& f)
+    {
+        return f.captures || ScalarStream::has_numbers(Tape::current());
     }
     /// Tests on one cell of each path whether something has changed that the function refers to. If so, all paths are dropped.
     void forget_what_changed(const CellFunction<T>& f, const Site& at)
@@ -317,17 +237,24 @@ private:
             run = run_cell(f, met.cell, met.outcomes, at);
             if (with_run(known, run) == known) return false;
         }
-        return take(f, in.size(), std::move(met), run);
+        return take(in.size(), std::move(met), run, at);
     }
     /// Takes a path up that was not known.
-    bool take(const CellFunction<T>& f, std::size_t inputs, NewPath met, const PathRun& run)
+    bool take(std::size_t inputs, NewPath met, const PathRun& run, const Site& at)
     {
         const std::lock_guard lock(mutex_);
+        if (paths_ && run.results.size() != results_)
+            fail<ShapeError>("kernel",
+                             "a path through the function returns " + std::to_string(run.results.size()) +
+                                 " numbers, and another one " + std::to_string(results_) +
+                                 ": all cells need as many",
+                             at);
+        results_ = run.results.size();
         const std::shared_ptr<const Path> more = with_run(paths_, run);
         if (more == paths_) return true;  // another thread has met it
         paths_ = more;
         operations_ += run.steps.size() - inputs;
-        if (f.captures) met_.push_back(std::make_shared<const NewPath>(std::move(met)));
+        met_.push_back(std::make_shared<const NewPath>(std::move(met)));
         too_many_ = ++count_ > options_.most_ways;
         return true;
     }
@@ -336,9 +263,9 @@ private:
     mutable std::mutex mutex_;
     NewPaths met_;
     std::shared_ptr<const Path> paths_;
-    std::size_t count_ = 0, operations_ = 0;
+    std::size_t count_ = 0, operations_ = 0, results_ = 0;
     bool too_many_ = false;
-    std::conditional_t<compiles, PathGraphs<T>, NoPathGraphs> graphs_;
+    std::conditional_t<compiles, ThreadGraphs<PathsFunction<T>>, NoGraphs> graphs_;
 };
 
 template <class T> std::shared_ptr<ArrayCalls<T>> array_calls(const KernelOptions& options)

@@ -148,6 +148,11 @@ template <class State> void enter_state(ScalarStream& s, State& state)
 template <class Test, class Body, class State>
 State record_loop(ScalarStream& s, Test& test, Body& body, State state)
 {
+    if constexpr (!only_reals_in<State>())
+        fail<TapeError>(s.cell_tensors->who,
+                        "the state of a while_loop or for_each has members that are no Reals: in a kernel "
+                        "they would be constants, so make Reals of them",
+                        line_of_user());
     PathRunLoop loop;
     loop.begin = s.size();
     note_results(s, state, loop.state);
@@ -173,6 +178,11 @@ State record_loop(ScalarStream& s, Test& test, Body& body, State state)
         if (auto grown = with_run(met, one); grown != met) {
             met = std::move(grown);
             loop.runs.push_back(std::move(one));
+        } else if (!is_known(met.get(), one, one.steps)) {
+            fail<TapeError>(s.cell_tensors->who,
+                            "steps of a while_loop or for_each differ though their comparisons go alike: it "
+                            "goes by something that is not in its state",
+                            line_of_user());
         }
     }
     s.guards->push_back({ScalarGuard::Kind::loop, true, loop.begin,

@@ -219,4 +219,21 @@ template <class T> PathOutcomes outcomes_of(const Path& path, std::span<const T>
     return PathsOnTensors<T>(numbers, Shape()).outcomes(path);
 }
 
+template <class T> Shape shape_of_cells(const std::vector<Tensor<T>>& in, const Site& at)
+{
+    Shape shape;
+    for (const auto& t : in) shape = broadcast_shapes("kernel", shape, t.shape("kernel", at), at);
+    return shape;
+}
+
+/// The operations of some paths, for a graph.
+template <class T> struct PathsFunction {
+    std::shared_ptr<const Path> paths;
+    bool operator==(const PathsFunction&) const = default;
+    std::vector<Tensor<T>> operator()(const std::vector<Tensor<T>>& in) const
+    {
+        return PathsOnTensors<T>(in, shape_of_cells(in, Site{})).run(*paths);
+    }
+};
+
 }  // namespace wengert::detail

@@ -32,8 +32,18 @@ template <class X> auto taken_apart(const X& x, std::string_view function)
 
 }  // namespace detail
 
+/// x 2ᵉ by powers of two that the type has, the smallest one first: so one product rounds at most.
+template <detail::ActiveNumber X> X ldexp(const X& x, int e)
+{
+    constexpr int most = detail::limits_of<X>::max_exponent - 2;
+    const int limited = std::clamp(e, -3 * most, 3 * most);
+    X y = x * std::ldexp(1.0, limited % most);
+    for (int left = limited / most; left != 0; left += left > 0 ? -1 : 1)
+        y = y * std::ldexp(1.0, left > 0 ? most : -most);
+    return y;
+}
+
 // clang-format off
-template <detail::ActiveNumber X> X ldexp(const X& x, int e) { return e > 1000 || e < -1000 ? ldexp(X(x * std::ldexp(1.0, e / 2)), e - e / 2) : x * std::ldexp(1.0, e); }
 template <detail::ActiveNumber X> X scalbn(const X& x, int e) { return ldexp(x, e); }
 template <detail::ActiveNumber X> X scalbln(const X& x, long e) { return ldexp(x, static_cast<int>(std::clamp(e, -5000L, 5000L))); }
 template <detail::ActiveNumber X> int ilogb(const X& x) { using std::ilogb; return ilogb(detail::taken_apart(x, "ilogb")); }
@@ -93,7 +103,8 @@ R lerp(const A& from, const B& to, const C& at)
     if ((a <= R(0) && b >= R(0)) || (a >= R(0) && b <= R(0))) return t * b + (R(1) - t) * a;
     if (t == R(1)) return b + (t - R(1)) * (b - a);
     const R y = a + t * (b - a);
-    return (t > R(1)) == (b > a) ? (b < y ? y : b) : (b > y ? y : b);
+    return (t > R(1)) == (b > a) ? (y < b ? b : y)
+                                 : (y > b ? b : y);  // y where they are equal: it has the derivative
 }
 
 }  // namespace wengert

@@ -55,6 +55,14 @@ public:
     static ScalarHandle note(ScalarOp op, ScalarHandle a, double x, ScalarHandle b, double z, double y);
     static ScalarHandle note(ScalarOp op, ScalarHandle a, double x, double y);
 
+    /// Is there a Real on that tape that is a variable, or recorded?
+    static bool has_numbers(const Tape& tape) noexcept
+    {
+        const auto* const s = static_cast<const ScalarStream*>(tape.extension);
+        const auto is_one = [](const ScalarVariable& v) { return v.id != 0; };
+        return s && (!s->spans_.empty() || std::any_of(s->variables.begin(), s->variables.end(), is_one));
+    }
+
     Tape& tape() const noexcept { return tape_; }
     /// Of the newest chunk, by index.
     std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(ScalarCursor::size); }
@@ -199,8 +207,9 @@ public:
     /// Enters a number with which a kernel's recording begins; take_back() drops the entries from an index on.
     ScalarHandle enter_number(double value)
     {
+        if (!open_) open_for(Tape::bit(0), 0, 1, Site{}, false);  // a level of the cell's own has closed it
         reserve(1);
-        if (!steady_ && open_) settle(number_for(*open_, static_cast<std::uint8_t>(levels >> 40)));
+        if (!steady_) settle(number_for(*open_, static_cast<std::uint8_t>(levels >> 40)));
         const ScalarHandle made = append(ScalarOp::input, ScalarForm::unary, 0, value);
         if (!steady_) settle(nothing);
         return made;

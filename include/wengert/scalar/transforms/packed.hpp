@@ -54,6 +54,10 @@ template <class X> consteval bool only_reals_in()
         return []<class... F>(std::type_identity<std::tuple<F&...>>) {
             return (only_reals_in<std::remove_const_t<F>>() && ...);
         }(std::type_identity<decltype(tree::detail::fields_of(std::declval<X&>()))>());
+    else if constexpr (k == Kind::tuple)
+        return []<std::size_t... i>(std::index_sequence<i...>) {
+            return (only_reals_in<std::tuple_element_t<i, X>>() && ...);
+        }(std::make_index_sequence<std::tuple_size<X>::value>());
     else
         return is_real<X>;
 }

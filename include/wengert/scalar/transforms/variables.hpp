@@ -25,7 +25,13 @@ template <std::floating_point T> Real<T>& Real<T>::requires_grad(bool on, Site a
 {
     ScalarStream& s = ScalarStream::of(Tape::current());
     ScalarVariable* old = s.variable(handle_);
-    if (on && old) return *this;
+    if (on == (old != nullptr)) return *this;
+    if (on && s.run)
+        fail<TapeError>("requires_grad", "a number of a kernel's cell cannot become a variable", at);
+    if (on && s.records(handle_))
+        fail<TapeError>(
+            "requires_grad",
+            "this Real depends on a variable; only a constant can become one (use detach() first)", at);
     if (old) s.end_variable(*old);
     handle_ = {};
     if (!on) return *this;

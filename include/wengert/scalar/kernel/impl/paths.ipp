@@ -16,7 +16,7 @@ inline std::vector<ScalarEntry> cut(const PathRun& run, std::uint32_t begin, std
 
 inline std::uint64_t bits_of(double x) noexcept { return std::bit_cast<std::uint64_t>(x); }
 
-/// But for their values.
+/// But for their values, which follow; a constant's is its own.
 inline bool same_steps(std::span<const ScalarEntry> a, std::span<const ScalarEntry> b)
 {
     // by form what an entry has as its second operand: nothing, an index, a constant, a constant
@@ -24,9 +24,13 @@ inline bool same_steps(std::span<const ScalarEntry> a, std::span<const ScalarEnt
     static constexpr std::uint64_t second[] = {0, 0xffffffff, ~std::uint64_t{0}, ~std::uint64_t{0}};
     if (a.size() != b.size()) return false;
     std::uint64_t differ = 0;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        differ |=
-            (a[i].word ^ b[i].word) | ((a[i].far ^ b[i].far) & second[static_cast<unsigned>(a[i].form())]);
+    constexpr std::uint8_t copy = ScalarEntry::code_of(ScalarOp::copy, ScalarForm::unary);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const std::uint64_t constant = a[i].code() == copy && a[i].a() == 0 ? ~std::uint64_t{0} : 0;
+        differ |= (a[i].word ^ b[i].word) |
+                  ((a[i].far ^ b[i].far) & second[static_cast<unsigned>(a[i].form())]) |
+                  ((bits_of(a[i].value) ^ bits_of(b[i].value)) & constant);
+    }
     return differ == 0;
 }
 
