@@ -108,3 +108,24 @@ TEST_CASE("implicit: a replay that does not converge throws, and one that does r
     CHECK(report->rejected == 1);
     CHECK_THROWS_AS(frozen(D(-1.0)), wg::NumericError);
 }
+
+TEST_CASE("implicit: a frozen solver without derivatives throws where one is asked for")
+{
+    const D at = {3.0, 1.0, 2.0};
+    const auto with = [](std::int64_t orders) {
+        return [orders](const D& p) {
+            return wg::root([](const D& y, const D& q) { return y * y * y - q; }, D{1.0, 1.0, 1.0}, p,
+                            {.orders = static_cast<int>(orders)});
+        };
+    };
+    for (const std::int64_t orders : {0, -1}) {
+        const auto f = with(orders);
+        const auto total = [&](const D& p) { return sum(f(p)); };
+        CHECK(allclose(wg::freeze(f)(at), f(at), 0.0));
+        CHECK_THROWS_AS(wg::freeze(wg::grad(total))(at), wg::TapeError);
+        const auto frozen = wg::freeze(f);
+        CHECK_THROWS_AS(wg::grad([&](const D& p) { return sum(frozen(p)); })(at), wg::TapeError);
+        CHECK_THROWS_AS(wg::jvp(frozen, at, at), wg::TapeError);
+        CHECK(allclose(wg::grad(total)(at), wg::grad([&](const D& p) { return sum(with(3)(p)); })(at), 0.0));
+    }
+}

@@ -205,3 +205,46 @@ TEST_CASE("minimize: a least value that is but rounding is found by its slope")
         found([](const D& y) { return sum(1.0 - cos(0.5 * y)); });
     }
 }
+
+TEST_CASE("implicit: linear solvers where squares overflow or vanish, and what they refuse")
+{
+    const D b = {3.0, 1.0, 2.0};
+    const auto doubled = [](const auto& y) { return y * 2.0; };
+    for (const double size : {1e-300, 1e-200, 1e-162, 1e-80, 1.0, 1e80, 1e160, 1e200, 1e307}) {
+        CAPTURE(size);
+        CHECK(allclose(wg::cg(doubled, b * size) / size, 0.5 * b, 1e-12));
+        CHECK(allclose(wg::gmres(doubled, b * size) / size, 0.5 * b, 1e-12));
+        CHECK(allclose(wg::bicgstab(doubled, b * size) / size, 0.5 * b, 1e-12));
+    }
+    const Tensor<float> small = {3e-30F, 1e-30F}, great = {3e30F, 1e30F};
+    const auto singly = [](const auto& y) { return y * 2.0F; };
+    CHECK(allclose(wg::cg(singly, small) * 1e30F, Tensor<float>{1.5F, 0.5F}, 1e-6));
+    CHECK(allclose(wg::gmres(singly, great) * 1e-30F, Tensor<float>{1.5F, 0.5F}, 1e-6));
+    CHECK(allclose(wg::cg(doubled, wg::zeros<double>({2})), wg::zeros<double>({2}), 0.0));
+    constexpr double inf = std::numeric_limits<double>::infinity(),
+                     nan = std::numeric_limits<double>::quiet_NaN();
+    for (const double bad : {inf, -inf, nan}) {
+        CHECK_THROWS_AS(wg::cg(doubled, D{bad, 1.0}), wg::NumericError);
+        CHECK_THROWS_AS(wg::gmres(doubled, D{bad, 1.0}), wg::NumericError);
+        CHECK_THROWS_AS(wg::bicgstab(doubled, D{bad, 1.0}), wg::NumericError);
+    }
+    for (const std::int64_t restart : {0, -5})
+        CHECK_THROWS_AS(wg::gmres(doubled, b, {.restart = restart}), wg::ShapeError);
+}
+
+TEST_CASE("implicit: a derivative in times that equal the first one")
+{
+    const auto f = [](const D& y, const D& t) { return -y * t; };
+    const D y0 = {3.0, 1.0, 2.0};
+    for (const auto method : {wg::OdeMethod::runge_kutta, wg::OdeMethod::rosenbrock}) {
+        const auto second = [&](const D& times) {
+            return sum(wg::odeint(f, y0, times, {.method = method})(1));
+        };
+        for (const D& times : {D{1.0, 1.0}, D{1.0, 1.0, 1.5}, D{1.0, 1.0, 1.0, 0.5}}) {
+            const D slope = wg::grad(second)(times), frozen = wg::freeze(wg::grad(second))(times);
+            CHECK(slope(0).item() == Approx(6.0));  // y(t₁; t₀) moves against t₀
+            CHECK(slope(1).item() == Approx(-6.0));
+            CHECK(allclose(slope, frozen, 1e-15));
+        }
+    }
+}

@@ -284,3 +284,11 @@ TEMPLATE_TEST_CASE("linalg: vectors, batches that are broadcast, and empty matri
     CHECK(same_bits(la::matrix_power(a, 1), a));
     CHECK(allclose(la::matrix_power(a, 5), matmul(a, matmul(a, matmul(a, matmul(a, a))))));
 }
+
+TEST_CASE("norms of infinities")
+{
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    const Tensor<double> x = {inf, 1.0};
+    for (const double p : {0.5, 1.0, 2.0, 2.5, 3.0, inf}) CHECK(la::norm(x, p, 0).item() == inf);
+    for (const double p : {-inf, -1.0, -2.5}) CHECK(la::norm(x, p, 0).item() == 1.0);
+}

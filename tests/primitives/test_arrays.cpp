@@ -251,3 +251,36 @@ TEST_CASE("histogram: edges that do not ascend are refused, in graphs too")
         CHECK(list(frozen(D{0.0, 1.0, 4.0})) == std::vector<std::int64_t>{1, 2});
     }
 }
+
+TEST_CASE("logcumsumexp from −∞ on, in both directions; its gradient there is 0")
+{
+    const D x = {-inf, -1000.0, -999.0, -inf}, turned = view(x, range(placeholders::_, placeholders::_, -1));
+    const double sum_of_both = -999.0 + std::log1p(std::exp(-1.0));
+    const D y = logcumsumexp(x), z = logcumsumexp(turned, 0, true);
+    CHECK(list(y)[0] == -inf);
+    CHECK(list(y)[1] == -1000.0);
+    CHECK(allclose(view(y, range(2, 4)), D{sum_of_both, sum_of_both}, 1e-15));
+    CHECK(list(z) == list(view(y, range(placeholders::_, placeholders::_, -1))));
+    CHECK(list(logcumsumexp(D{1.0, inf, 2.0, -inf})) == std::vector<double>{1.0, inf, inf, inf});
+    const auto f = [](const D& q) { return sum(logcumsumexp(q)); };
+    const D at = {-inf, 1.0, 2.0}, rest = wengert::grad(f)(D{1.0, 2.0}), all = wengert::grad(f)(at);
+    CHECK(list(all)[0] == 0.0);
+    CHECK(allclose(view(all, range(1, 3)), rest, 1e-15));
+    CHECK(allclose(freeze(wengert::grad(f))(at), all, 0.0));
+    CHECK(check_grads(f, D{0.3, -1.0, 2.0, 1.9}, {.order = 2}).message.empty());
+}
+
+TEST_CASE("trapezoid wants a point for each value")
+{
+    const D y = {{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}};
+    CHECK(list(trapezoid(y, D{1.0, 2.0, 4.0})) == std::vector<double>{6.5, 15.5});
+    CHECK(list(trapezoid(y, D{1.0, 2.0}, 0)) == std::vector<double>{2.5, 3.5, 4.5});
+    CHECK(list(trapezoid(y, D{{1.0, 2.0, 4.0}, {1.0, 2.0, 3.0}})) == std::vector<double>{6.5, 10.0});
+    CHECK(list(trapezoid(y, D{{1.0, 2.0, 4.0}})) == std::vector<double>{6.5, 15.5});
+    for (const D& points :
+         {D{1.0}, D{1.0, 2.0}, D{1.0, 2.0, 3.0, 4.0}, D{{1.0}, {2.0}}, D{{{1.0, 2.0, 3.0}}}}) {
+        const std::string why = refusal([&] { return trapezoid(y, points); });
+        CHECK(why.find("[trapezoid]") == 0);
+        CHECK(why.find("test_arrays.cpp") != std::string::npos);
+    }
+}

@@ -3,8 +3,10 @@
 
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/sum.hpp>
+#include <wengert/ops/creation.hpp>
 #include <wengert/tape/backward.hpp>
 #include <wengert/transforms/check_grads.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
 #include <thread>
 
@@ -389,4 +391,71 @@ TEST_CASE("memory failures leave a written tensor as it was", "[writes][errors]"
     {
         attempt(x, [&] { static_cast<void>(write(x)); });
     }
+}
+
+TEST_CASE("a view with a name writes its variable as it is now", "[writes]")
+{
+    T w = {1.0, 2.0};
+    auto first = view(w, 0);
+    w *= 10.0;
+    first += 1.0;
+    CHECK(values(w) == std::vector<double>{11.0, 20.0});
+    first *= 2.0;
+    CHECK(values(w) == std::vector<double>{22.0, 20.0});
+    auto all = view(w, range(_)), second = view(w, 1);
+    all = 5.0;
+    second -= 1.0;
+    CHECK(values(w) == std::vector<double>{5.0, 4.0});
+    const auto slope = [](T t) {
+        T y = t * 1.0;
+        auto part = view(y, 0);
+        y *= 3.0;
+        part += 1.0;
+        part /= 2.0;
+        return sum(y * y);
+    };
+    CHECK(check_grads(slope, T{0.5, -1.5}, {.order = 2}).message.empty());
+}
+
+TEST_CASE("a view whose variable has another shape now, or none, is refused", "[writes]")
+{
+    for (const auto write : {+[](View<double>& v) { v = 7.0; }, +[](View<double>& v) { v += 7.0; },
+                             +[](View<double>& v) { v *= 7.0; }, +[](View<double>& v) { std::move(v) = 7.0; },
+                             +[](View<double>& v) { std::move(v) -= 7.0; }}) {
+        T w = zeros<double>({100'000});
+        auto part = view(w, range(40, 100'000));
+        w = ones<double>({40});
+        CHECK_THROWS_AS(write(part), ShapeError);
+        CHECK(values(w) == std::vector<double>(40, 1.0));
+        T same = {1.0, 2.0}, gone = {1.0, 2.0, 3.0};
+        auto good = view(same, 1), bad = view(gone, 0);
+        same = T{3.0, 4.0};
+        write(good);
+        CHECK(same(0).item() == 3.0);
+        const T kept = std::move(gone);
+        CHECK_THROWS_AS(write(bad), TapeError);
+        CHECK(values(kept) == std::vector<double>{1.0, 2.0, 3.0});
+    }
+}
+
+TEST_CASE("a tensor is added to a part of itself as it was before", "[writes]")
+{
+    for (const std::size_t n : {3U, 513U, 1000U, 5000U}) {
+        T y = ramp(n), z = ramp(n), square = reshape(ramp(n * 7), {static_cast<std::int64_t>(n), 7});
+        view(y, range(_, _, -1)) += y;
+        view(z, range(_, _, -1)) -= z;
+        const T before = copy(square);
+        view(square, range(_, _, -1)) += square;
+        const auto last = static_cast<double>(n - 1);
+        CHECK(allclose(y, full<double>({static_cast<std::int64_t>(n)}, last), 0.0));
+        CHECK(allclose(z, 2.0 * ramp(n) - last, 0.0));
+        CHECK(allclose(square, before + view(before, range(_, _, -1)), 0.0));
+    }
+    const auto f = [](T t) {
+        T y = t * 1.0;
+        view(y, range(_, _, -1)) += y;
+        return sum(y * y);
+    };
+    const T x = ramp(1539), turned = view(x, range(_, _, -1));
+    CHECK(allclose(wengert::grad(f)(x), 4.0 * (x + turned), 1e-15));
 }

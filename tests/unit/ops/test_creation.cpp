@@ -176,6 +176,12 @@ TEST_CASE("a number that the elements cannot have is refused, with its line", "[
     refuses([&] { return arange<std::int64_t>(2.5); }, "2.5");
     refuses([&] { return randint(Key(1), {3}, 0, 2.5); }, "2.5");
     refuses([&] { return pad(m, {{1, 1}}, 0.5); }, "0.5");
+    refuses([&] { return add(0.5, m); }, "0.5");
+    refuses([&] { return maximum(1e10, m); }, "10000000000");
+    refuses([&] { return where(Tensor<bool>{true, false, true}, 2.5, m); }, "2.5");
+    refuses([&] { return I(Shape{2}, std::vector<double>{1.0, 0.5}); }, "0.5");
+    refuses([&] { return I(Shape{1}, std::vector<std::int64_t>{5000000000}); }, "5000000000");
+    CHECK(values(I(Shape{2}, std::vector<double>{3.0, -1.0})) == std::vector<std::int32_t>{3, -1});
     const std::vector<bool> truths{true};
     CHECK(values(full<bool>({1}, truths[0])) ==
           std::vector<bool>{true});  // what converts to an element is one
