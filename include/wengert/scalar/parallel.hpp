@@ -128,6 +128,8 @@ private:
     using Numbers = std::vector<Real<T>>;
     static std::size_t count()
     {
+        static_assert(only_reals_in<Y>(),
+                      "wengert: parallel_for: f returns Reals alone: what else a struct holds would be lost");
         Y y{};
         return reals_in<T>(y).size();
     }

@@ -75,9 +75,10 @@ private:
 std::shared_ptr<SavedHooks> save_on_disk(std::string folder);
 /// Values on a device are saved in the host's memory, exactly. Values on the host, and arrays below 1 KiB, stay where they are.
 std::shared_ptr<SavedHooks> save_on_host();
-/// Doubles are saved as floats: gradients lose about half of their digits (relative error 6e-8 in each saved value).
+/// Doubles are saved as floats: gradients lose about half of their digits (relative error 6e-8 in each saved value). An array with a
+/// number whose exponent no float has stays as it is.
 std::shared_ptr<SavedHooks> save_as_float32();
-/// Floats and doubles are saved as bfloat16: two or three digits (relative error 4e-3 in each saved value).
+/// Floats and doubles are saved as bfloat16: two or three digits (relative error 4e-3 in each saved value); likewise.
 std::shared_ptr<SavedHooks> save_as_bfloat16();
 
 }  // namespace wengert

@@ -162,6 +162,26 @@ TEST_CASE("vmap: a random key is the same in every row, and a NaN has the line o
     CHECK(lacks<NumericError>([&] { vmap(f)(rows); }, "test_vmap.cpp:" + std::to_string(line)) == "");
 }
 
+namespace {
+struct WithNumber {
+    D a;
+    double number;
+};
+}  // namespace
+
+TEST_CASE("vmap and scan: numbers among results are the same for every row, or refused", "[vmap]")
+{
+    const auto same_number = [](const D& x) { return WithNumber{2.0 * x, 3.0}; };
+    const auto first_element = [](const D& x) { return WithNumber{2.0 * x, x(0).item()}; };
+    CHECK(vmap(same_number)(rows).number == 3.0);
+    CHECK(same(freeze([&](const D& x) { return vmap(same_number)(x).a; })(rows), 2.0 * rows));
+    CHECK_THROWS_AS(vmap(first_element)(rows), TapeError);
+    CHECK_THROWS_AS(vmap([](const D& x) { return x(0).item(); })(rows), TapeError);
+    CHECK_THROWS_AS(freeze([&](const D& x) { return vmap(first_element)(x).a; })(rows), TapeError);
+    const auto step = [](const D& s, const D& x) { return std::pair(s, x(0).item()); };
+    CHECK_THROWS_AS(scan(step, D{1.0}, rows), TapeError);
+}
+
 TEST_CASE("vmap: errors name it and the line of the call", "[vmap]")
 {
     const auto refused = [](const std::function<void()>& g, const std::string& why, int line) {

@@ -148,6 +148,16 @@ TEST_CASE("Blocks of several kinds, none, and what is refused")
                     wg::ShapeError);
     CHECK_THROWS_AS(wg::sparse_hessian(residual, places)(unknowns, weights), wg::ShapeError);
     CHECK_THROWS_AS(J.append(wg::SparseMatrix<double>{}), wg::ShapeError);
+    const auto weighted = wg::kernel([](auto a, auto w) { return a * a * w; });
+    const wg::BlockPlaces<1> two{{0}, {1}};
+    for (const auto& data :
+         {wg::Tensor<double>{{1.0, 2.0}, {10.0, 20.0}}, wg::Tensor<double>{1.0, 2.0, 3.0}}) {
+        CHECK_THROWS_AS(wg::sparse_hessian(weighted, two)(unknowns, data), wg::ShapeError);
+        CHECK_THROWS_AS(wg::sparse_jacobian(weighted, two)(unknowns, data), wg::ShapeError);
+    }
+    const wg::Tensor<double> three = {1.0, 2.0, 3.0};  // for one block
+    CHECK_THROWS_AS(wg::sparse_hessian(weighted, wg::BlockPlaces<1>{{0}})(unknowns, three), wg::ShapeError);
+    CHECK(wg::sparse_hessian(weighted, two)(unknowns, wg::Tensor<double>(3.0)).values[0] == 6.0);
     const auto differentiated = [&](const wg::Tensor<double>& x) {
         return x(0) * wg::sparse_jacobian(square, wg::BlockPlaces<1>{{0}})(x).values[0];
     };

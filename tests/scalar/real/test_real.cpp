@@ -198,7 +198,25 @@ TEST_CASE("What else <cmath> has")
     const R x = 2.5, inf = std::numeric_limits<R>::infinity();
     CHECK((isnormal(x) && fpclassify(inf) == FP_INFINITE && isless(x, 3.0) && !isgreater(x, 3.0)));
     CHECK((isunordered(x, NAN) && llrint(x) == 2 && max(x, 3.0).value() == 3 && min(1, x).value() == 1));
-    CHECK(ldexp(R(4e-320), 1060).value() == std::ldexp(4e-320, 1060));
+    const double infinite = std::numeric_limits<double>::infinity();
+    for (const double v : {0.0, -0.0, 5e-324, 4e-320, 1e-300, 0.75, 3e200, 1.7e308, infinite, -infinite})
+        for (const int e :
+             {-5000, -2100, -1100, -1030, -1022, -140, -3, 0, 1, 60, 1000, 1022, 1060, 2090, 5000}) {
+            CAPTURE(v, e);
+            CHECK(ldexp(R(v), e).value() == std::ldexp(v, e));
+            const auto single = static_cast<float>(v);
+            CHECK(ldexp(F(single), e).value() == std::ldexp(single, e));
+        }
+    for (const float v : {1e-45F, 1e-42F, 0.3F, 3e38F}) {
+        int of_real = 0, of_number = 0;
+        CHECK(frexp(F(v), &of_real).value() == std::frexp(v, &of_number));
+        CHECK(of_real == of_number);
+    }
+    const auto between = [](const std::array<R, 2>& ends) { return R(lerp(ends[0], ends[1], 0.25)); };
+    for (const double b : {3.0, 3.0 + 4e-16}) {
+        const auto slope = wg::grad(between)(std::array<R, 2>{R(3.0), R(b)});
+        CHECK((slope[0].value() == 0.75 && slope[1].value() == 0.25));
+    }
     CHECK((wg::digamma(1.0) == Approx(-0.5772156649015329).epsilon(1e-14)));
     CHECK((wg::polygamma(1, 1.0) == Approx(std::numbers::pi * std::numbers::pi / 6).epsilon(1e-14)));
     CHECK((wg::polygamma(2, 1.0) == Approx(-2.4041138063191886).epsilon(1e-14)));

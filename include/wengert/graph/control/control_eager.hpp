@@ -60,6 +60,7 @@ template <class Y, class Call> struct ScanStep {
     const Site& at;
     std::optional<Y> like = {};         ///< the results of the first step
     std::vector<AnyTensor> first = {};  ///< their tensors
+    Words numbers = {};                 ///< and what else they hold
 
     /// Makes of a state the next one. The tensors of y.
     template <class State, class X> std::vector<AnyTensor> operator()(State& state, const X& x)
@@ -76,8 +77,22 @@ template <class Y, class Call> struct ScanStep {
                     "a body's result holds a random key, which cannot be stacked: put it into the state", at);
         }
         check_same_shapes("scan", result_changes, first, y, at);
+        if constexpr (!is_tensor<Y>) check_same_numbers(std::get<1>(r));
         state = std::move(std::get<0>(r));
         return y;
+    }
+    /// Numbers are not stacked: those of the first step stand for all.
+    void check_same_numbers(const Y& y)
+    {
+        Words now = read_tree(nullptr, y).plain.signature;
+        if (numbers.empty())
+            numbers = std::move(now);
+        else if (numbers != now)
+            fail<TapeError>(
+                "scan",
+                "plain numbers among the body's results, or the sizes of its lists, change from step to "
+                "step: return tensors in their place",
+                at);
     }
     /// The same from the leaves of a state like that one to those of the next one, behind which are y's. Nothing where its numbers do
     /// not stay what they were.

@@ -71,11 +71,20 @@ private:
 template <class T> std::vector<Tensor<T>> as_list(const Tensor<T>& y) { return {y}; }
 template <class T> const std::vector<Tensor<T>>& as_list(const std::vector<Tensor<T>>& y) { return y; }
 
-/// The kernel as a function of its unknowns, which gives a list.
-template <class F, class... Data> auto of_unknowns(const Kernel<F>& f, const Data&... data)
+/// The kernel as a function of its unknowns, which gives a list. Data are one number for each block, or one for all.
+template <class F, class... Data>
+auto of_unknowns(const Kernel<F>& f, std::string_view who, const Site& at, const Data&... data)
 {
-    return [&f, &data...](const auto& q) {
-        return std::apply([&](const auto&... e) { return as_list(f(e..., data...)); }, q);
+    return [&f, who, at, &data...](const auto& q) {
+        const auto y = std::apply([&](const auto&... e) { return as_list(f.at_line(at, e..., data...)); }, q);
+        const Shape& blocks = q[0].shape();
+        for (const auto& e : y)
+            if (!(e.shape() == blocks))
+                fail<ShapeError>(who,
+                                 "the data make arrays of shape " + to_string(e.shape()) + " of " +
+                                     std::to_string(blocks[0]) + " blocks: give one number for each block",
+                                 at);
+        return y;
     };
 }
 
@@ -121,7 +130,7 @@ public:
         m.width = static_cast<std::int64_t>(x.size());
         m.rows.push_back(0);
         if (structure_.blocks() == 0) return m;
-        const auto J = block_derivatives<T, n>(of_unknowns(function_, data...),
+        const auto J = block_derivatives<T, n>(of_unknowns(function_, "sparse_jacobian", at, data...),
                                                structure_.gathered("sparse_jacobian", x, at), at);
         m.rows.reserve(structure_.blocks() * J.size() + 1);
         m.columns.reserve(structure_.blocks() * J.size() * n);
@@ -202,7 +211,7 @@ public:
         AddedEntries<T> entries(x.size());
         if (structure_.blocks() == 0) return entries.matrix();
         const auto total = [&](const std::array<Tensor<T>, n>& q) {
-            const auto y = of_unknowns(function_, data...)(q);
+            const auto y = of_unknowns(function_, "sparse_hessian", at, data...)(q);
             if (y.size() != 1)
                 fail<ShapeError>("sparse_hessian",
                                  "a block gives one number, not " + std::to_string(y.size()), at);

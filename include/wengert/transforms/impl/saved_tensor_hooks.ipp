@@ -85,9 +85,24 @@ WENGERT_INLINE Ref<Block> HostHooks::unpack(const std::shared_ptr<void>& packed,
     return placed(copy.here, copy.device);
 }
 
+/// Do they all have a float's exponents? What would become ∞, or lose digits as a subnormal number, has not.
+inline bool fit_exponents_of_floats(const Block& b)
+{
+    constexpr double most = 0x1.fep127, least = std::numeric_limits<float>::min();  // of bfloat16, too
+    return with_real(b.dtype, [&]<class T>() {
+        const T* const x = b.as<T>();
+        return std::all_of(x, x + b.count, [](T e) {
+            const auto size = static_cast<double>(e < T(0) ? T(0) - e : e);
+            return !(size > most && size <= std::numeric_limits<double>::max()) &&
+                   !(size > 0 && size < least);
+        });
+    });
+}
+
 WENGERT_INLINE std::shared_ptr<void> SingleHooks::pack(const Ref<Block>& b)
 {
     if (b->dtype != dtype_of<double>() || b->bytes() < least_packed) return nullptr;
+    if (!fit_exponents_of_floats(*contiguous(readable(b)))) return nullptr;
     return std::make_shared<Tensor<float>>(cast<float>(Tensor<double>(AnyTensor{b, {}}), Site{}));
 }
 
@@ -100,6 +115,7 @@ WENGERT_INLINE std::shared_ptr<void> BFloat16Hooks::pack(const Ref<Block>& b)
 {
     if (!differentiable(b->dtype) || b->bytes() < least_packed) return nullptr;
     const Ref<Block> x = readable(b);
+    if (!fit_exponents_of_floats(*contiguous(x))) return nullptr;
     auto packed = std::make_shared<Halves>(Halves{b->device(), std::vector<std::uint16_t>(x->count)});
     for (std::size_t i = 0; i < x->count; ++i)
         packed->elements[i] =
