@@ -20,6 +20,8 @@ void refuse_writer(std::string_view primitive, const AnyTensor& x, const Site& a
 
 /// Requires that `from` broadcasts to `to`.
 void check_stores(std::string_view primitive, const Shape& from, const Shape& to, const Site& at);
+/// A view with a name can outlive the value that it was taken of. Throws where its variable has another shape now, or none.
+void check_target(std::string_view primitive, const AnyTensor& x, const Shape& viewed, const Site& at);
 
 /// The node that x has after a write that is not recorded: a variable stays one. When other handles share its gradient,
 /// this one gets a gradient of its own, which begins with what has been added up so far.

@@ -170,23 +170,11 @@ Tensor<T, D> ops::element(const Tensor<T, D>& x, std::span<const std::int64_t> i
 
 namespace detail {
 
-/// A view with a name can outlive the value that it was taken of. Throws where its variable has another shape now, or none.
-inline void check_target(std::string_view name, const AnyTensor& x, const Selection& part, const Site& at)
-{
-    if (!x.value)
-        fail<TapeError>(name, "the variable that this view writes is empty now: it has been moved from", at);
-    if (!(x.value->shape == part.of))
-        fail<ShapeError>(name,
-                         "this view was taken of a variable of shape " + to_string(part.of) +
-                             ", which has shape " + to_string(x.value->shape) + " now",
-                         at);
-}
-
 /// x with `part` replaced by v, where v's memory is used if nobody can tell the difference. x is as before after a throw.
 template <class T, class D>
 void assign_part(AnyTensor& x, const Selection& part, const Tensor<T, D>& v, const Site& at)
 {
-    check_target(AssignView::name, x, part, at);
+    check_target(AssignView::name, x, part.of, at);
     const AnyTensor* const in[] = {&x, &v.any(AssignView::name, at)};
     const AssignView op{part, v.shape()};
     const std::uint64_t mask = Tape::current().dependence(in, 2, op.name, at);
@@ -210,7 +198,7 @@ void assign_part(AnyTensor& x, const Selection& part, const Tensor<T, D>& v, con
 template <bool minus, class T, class D>
 void add_part(AnyTensor& x, const Selection& part, const Tensor<T, D>& v, const Site& at)
 {
-    check_target(AddView<minus>::name, x, part, at);
+    check_target(AddView<minus>::name, x, part.of, at);
     const AnyTensor* const in[] = {&x, &v.any(AddView<minus>::name, at)};
     const AddView<minus> op{part, v.shape()};
     Tape& tape = Tape::current();
@@ -274,7 +262,7 @@ private:
     /// The part as its variable has it now: that may have been written since.
     Whole now(const Site& at) const
     {
-        detail::check_target("view", target_->any_unchecked(), part_, at);
+        detail::check_target("view", target_->any_unchecked(), part_.of, at);
         return View(*target_, part_, at);
     }
     View& again(const Whole& v, const Site& at)

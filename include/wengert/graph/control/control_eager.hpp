@@ -60,7 +60,7 @@ template <class Y, class Call> struct ScanStep {
     const Site& at;
     std::optional<Y> like = {};         ///< the results of the first step
     std::vector<AnyTensor> first = {};  ///< their tensors
-    Words numbers = {};                 ///< and what else they hold
+    Words plain_numbers = {};           ///< and what else they hold
 
     /// Makes of a state the next one. The tensors of y.
     template <class State, class X> std::vector<AnyTensor> operator()(State& state, const X& x)
@@ -85,9 +85,9 @@ template <class Y, class Call> struct ScanStep {
     void check_same_numbers(const Y& y)
     {
         Words now = read_tree(nullptr, y).plain.signature;
-        if (numbers.empty())
-            numbers = std::move(now);
-        else if (numbers != now)
+        if (plain_numbers.empty())
+            plain_numbers = std::move(now);
+        else if (plain_numbers != now)
             fail<TapeError>(
                 "scan",
                 "plain numbers among the body's results, or the sizes of its lists, change from step to "

@@ -36,6 +36,19 @@ WENGERT_INLINE void check_stores(std::string_view primitive, const Shape& from, 
                          at);
 }
 
+WENGERT_INLINE void check_target(std::string_view primitive, const AnyTensor& x, const Shape& viewed,
+                                 const Site& at)
+{
+    if (!x.value)
+        fail<TapeError>(primitive, "the variable that this view writes is empty now: it has been moved from",
+                        at);
+    if (!(x.value->shape == viewed))
+        fail<ShapeError>(primitive,
+                         "this view was taken of a variable of shape " + to_string(viewed) +
+                             ", which has shape " + to_string(x.value->shape) + " now",
+                         at);
+}
+
 WENGERT_INLINE Ref<Node> node_kept(const AnyTensor& x, const Site& at)
 {
     if (!is_variable(x)) return {};

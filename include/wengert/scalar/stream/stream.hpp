@@ -56,12 +56,7 @@ public:
     static ScalarHandle note(ScalarOp op, ScalarHandle a, double x, double y);
 
     /// Is there a Real on that tape that is a variable, or recorded?
-    static bool has_numbers(const Tape& tape) noexcept
-    {
-        const auto* const s = static_cast<const ScalarStream*>(tape.extension);
-        const auto is_one = [](const ScalarVariable& v) { return v.id != 0; };
-        return s && (!s->spans_.empty() || std::any_of(s->variables.begin(), s->variables.end(), is_one));
-    }
+    static bool has_numbers(const Tape& tape) noexcept;
 
     Tape& tape() const noexcept { return tape_; }
     /// Of the newest chunk, by index.

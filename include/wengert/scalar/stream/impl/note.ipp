@@ -12,6 +12,13 @@
 
 namespace wengert {
 
+WENGERT_INLINE bool ScalarStream::has_numbers(const Tape& tape) noexcept
+{
+    const auto* const s = static_cast<const ScalarStream*>(tape.extension);
+    const auto is_one = [](const ScalarVariable& v) { return v.id != 0; };
+    return s && (!s->spans_.empty() || std::any_of(s->variables.begin(), s->variables.end(), is_one));
+}
+
 WENGERT_INLINE std::uint8_t ScalarStream::index_of(std::uint64_t mask)
 {
     const auto at = std::find(masks_.begin(), masks_.end(), mask);
