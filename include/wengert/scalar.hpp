@@ -3,6 +3,7 @@
 
 #include "scalar/transforms/custom.hpp"
 #include "scalar/real/bits.hpp"
+#include "scalar/real/complex.hpp"
 #include "scalar/real/cuts.hpp"
 #include "scalar/jacobian/dense.hpp"
 #include "scalar/real/directions.hpp"

@@ -1,8 +1,11 @@
 // std::complex of reals, as libstdc++ has it, against derivatives by hand and differences.
 #include "catch.hpp"
 
+#include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
+#include <wengert/transforms/derivatives.hpp>
 
+#include <array>
 #include <complex>
 
 namespace wg = wengert;
@@ -46,4 +49,62 @@ TEST_CASE("Complex numbers of reals")
     CHECK(wg::check_grads(functions, Reals{0.7, 0.4}).ok);
     CHECK(wg::check_grads(wg::checkpoint(f), x).ok);
     CHECK((C(1.0, 2.0) == C(1.0, 2.0) && C(1.0, 2.0) != C(1.0)));
+}
+
+namespace {
+
+using Z = std::complex<double>;
+
+/// w = f(z) as two numbers of two, and the two rows of its Jacobian.
+template <class F> void check_analytic(const char* what, const F& f, Z at, Z value, Z slope)
+{
+    CAPTURE(what, at);
+    const auto part = [&](int k) {
+        return [&f, k](const Reals& v) {
+            const C w = f(C(v[0], v[1]));
+            return k == 0 ? w.real() : w.imag();
+        };
+    };
+    const Reals x{at.real(), at.imag()};
+    CHECK((part(0)(x).value() == Approx(value.real()).margin(1e-14)));
+    CHECK((part(1)(x).value() == Approx(value.imag()).margin(1e-14)));
+    const auto re = wg::grad(part(0))(x), im = wg::grad(part(1))(x);
+    CHECK((re[0].value() == Approx(slope.real()).margin(1e-13)));
+    CHECK((re[1].value() == Approx(-slope.imag()).margin(1e-13)));
+    CHECK((im[0].value() == Approx(slope.imag()).margin(1e-13)));
+    CHECK((im[1].value() == Approx(slope.real()).margin(1e-13)));
+}
+
+}  // namespace
+
+TEST_CASE("Roots, powers and inverse functions of complex numbers on the axes are as analytic as elsewhere")
+{
+    for (const Z z :
+         {Z(0, 1), Z(0, -1), Z(-0.0, 2), Z(2, 0), Z(-2, 0.0), Z(-2, -0.0), Z(0.5, 0), Z(1, 1), Z(-3, 0.5)}) {
+        check_analytic(
+            "sqrt", [](const C& w) { return sqrt(w); }, z, std::sqrt(z), 0.5 / std::sqrt(z));
+        check_analytic(
+            "std::sqrt", [](const C& w) { return std::sqrt(w); }, z, std::sqrt(z), 0.5 / std::sqrt(z));
+        check_analytic(
+            "pow", [](const C& w) { return pow(w, R(2.5)); }, z, std::pow(z, 2.5), 2.5 * std::pow(z, 1.5));
+        check_analytic(
+            "acosh", [](const C& w) { return acosh(w); }, z, std::acosh(z),
+            1.0 / (std::sqrt(z - 1.0) * std::sqrt(z + 1.0)));
+        check_analytic(
+            "asin", [](const C& w) { return asin(w); }, z, std::asin(z), 1.0 / std::sqrt(1.0 - z * z));
+        check_analytic(
+            "acos", [](const C& w) { return acos(w); }, z, std::acos(z), -1.0 / std::sqrt(1.0 - z * z));
+    }
+    const auto modulus = [](const Reals& v) { return norm(sqrt(C(v[0], v[1]))); };  // |z|
+    CHECK(wg::hvp(modulus)(Reals{0.0, 1.0}, Reals{1.0, 0.0})[0].value() == Approx(1.0));
+    CHECK(wg::check_grads(modulus, Reals{0.0, -2.0}, {.order = 2}).ok);
+    using F = wg::Real<float>;
+    const auto single = [](const std::array<F, 2>& v) {
+        return std::sqrt(std::complex<F>(v[0], v[1])).real();
+    };
+    CHECK(wg::grad(single)(std::array<F, 2>{F(0.0f), F(1.0f)})[0].value() == Approx(std::sqrt(0.125f)));
+    const auto cells = wg::kernel([](auto x, auto y) { return sqrt(std::complex(x, y)).real(); });
+    const wg::Tensor<double> x = {0.0, 2.0, -2.0}, y = {1.0, 0.0, 0.5};
+    const auto total = [&](const wg::Tensor<double>& q) { return sum(cells(q, y)); };
+    CHECK(wg::grad(total)(x)(0).item() == Approx(std::sqrt(0.125)));
 }
