@@ -153,7 +153,9 @@ template <class T, class D>
 Tensor<T, D> between(const Tensor<T, D>& a, const Tensor<T, D>& b, const Tensor<T, D>& part)
 {
     const Tensor<T, D> way = b - a;
-    if (!recorder() && !way.any().value->device() && all_finite(*way.any().value)) return a + way * part;
+    const Tape& tape = Tape::current();  // forward mode would round a tangent otherwise than the trace does
+    const bool may_look = !recorder() && (tape.active & tape.forward_levels) == 0;
+    if (may_look && !way.any().value->device() && all_finite(*way.any().value)) return a + way * part;
     const Tensor<T, D> far = where(part == T(0), a, (T(1) - part) * a + part * b);
     return where(is_finite(way), a + way * part, far);
 }
