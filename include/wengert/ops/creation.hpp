@@ -152,22 +152,22 @@ template <class T> std::int64_t arange_length(T start, T stop, T step, const Sit
 /// T does not have.
 template <class T, class Device = cpu>
     requires(!std::is_same_v<T, bool>)
-Tensor<T, Device> arange(std::type_identity_t<detail::GivenNumber<T>> first,
-                         std::type_identity_t<detail::GivenNumber<T>> end,
-                         std::type_identity_t<detail::GivenNumber<T>> by = T(1),
+Tensor<T, Device> arange(std::type_identity_t<detail::GivenNumber<T>> start,
+                         std::type_identity_t<detail::GivenNumber<T>> stop,
+                         std::type_identity_t<detail::GivenNumber<T>> step = T(1),
                          Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const T start = first.value, step = by.value;
-    const Shape shape{detail::arange_length<T>(start, end.value, step, at)};
+    const T first = start.value, by = step.value;
+    const Shape shape{detail::arange_length<T>(first, stop.value, by, at)};
     check_shape("arange", shape, at);
     return detail::new_tensor<T, Device>("arange", at, [&] {
         auto out = make_block(dtype_of<T>(), shape);
         T* x = out->template as<T>();
         for (std::size_t i = 0; i < out->count; ++i)
             if constexpr (Wrapping<T>)
-                x[i] = wrapping_add(start, wrapping_multiply(static_cast<T>(i), step));
+                x[i] = wrapping_add(first, wrapping_multiply(static_cast<T>(i), by));
             else
-                x[i] = detail::stepped(start, static_cast<T>(i), step);
+                x[i] = detail::stepped(first, static_cast<T>(i), by);
         return out;
     });
 }

@@ -78,7 +78,8 @@ std::shared_ptr<SavedHooks> save_on_host();
 /// Doubles are saved as floats: gradients lose about half of their digits (relative error 6e-8 in each saved value). An array with a
 /// number whose exponent no float has stays as it is.
 std::shared_ptr<SavedHooks> save_as_float32();
-/// Floats and doubles are saved as bfloat16: two or three digits (relative error 4e-3 in each saved value); likewise.
+/// Floats and doubles are saved as bfloat16: two or three digits (relative error 4e-3 in each saved value). Arrays with a number
+/// whose exponent no float has stay as they are.
 std::shared_ptr<SavedHooks> save_as_bfloat16();
 
 }  // namespace wengert

@@ -3,6 +3,7 @@
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/cast.hpp>
+#include <wengert/ops/elementwise/pairs.hpp>
 #include <wengert/ops/random.hpp>
 #include <wengert/ops/shape.hpp>
 #include <wengert/ops/sum.hpp>
