@@ -137,6 +137,13 @@ PathRun run_once(const void* function, const T* cell, const std::vector<bool>& o
     return recorded_run<T>("kernel", {cell, n}, outcomes, most, at, call, known);
 }
 
+/// What is recorded from an index on. A stream of constants alone has no entries, not even that of index 0.
+inline std::span<const ScalarEntry> steps_from(const ScalarStream& s, std::uint32_t begin)
+{
+    if (!s.entries()) return {};
+    return std::span(s.entries(), s.size()).subspan(begin);
+}
+
 /// The state as numbers that a recording begins with.
 template <class State> void enter_state(ScalarStream& s, State& state)
 {
@@ -173,7 +180,8 @@ State record_loop(ScalarStream& s, Test& test, Body& body, State state)
                             line_of_user());
         one.results.push_back({0, more ? 1.0 : 0.0});
         note_results(s, state, one.results);
-        one.steps.assign(s.entries() + one.begin, s.entries() + s.size());
+        const std::span<const ScalarEntry> steps = steps_from(s, one.begin);
+        one.steps.assign(steps.begin(), steps.end());
         s.take_back(loop.begin);
         if (auto grown = with_run(met, one); grown != met) {
             met = std::move(grown);

@@ -79,8 +79,7 @@ WENGERT_INLINE bool is_known(const Path* paths, const PathRun& run, std::span<co
 WENGERT_INLINE void keep_steps(const ScalarStream& s, std::span<const CellTensors::Entered> entered,
                                const Path* known, PathRun& run)
 {
-    std::span<const ScalarEntry> steps(s.entries(), s.size());
-    if (!steps.empty()) steps = steps.subspan(1);
+    const std::span<const ScalarEntry> steps = steps_from(s, 1);
     if (known && entered.empty()) {
         run.repeats = is_known(known, run, steps);
         return;
