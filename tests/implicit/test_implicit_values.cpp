@@ -229,7 +229,7 @@ TEST_CASE("implicit: linear solvers where squares overflow or vanish, and what t
         CHECK_THROWS_AS(wg::bicgstab(doubled, D{bad, 1.0}), wg::NumericError);
     }
     for (const std::int64_t restart : {0, -5})
-        CHECK_THROWS_AS(wg::gmres(doubled, b, {.restart = restart}), wg::ShapeError);
+        CHECK_THROWS_AS(wg::gmres(doubled, b, {.restart = restart}), wg::OptionError);
 }
 
 TEST_CASE("implicit: a derivative in times that equal the first one")
@@ -247,4 +247,33 @@ TEST_CASE("implicit: a derivative in times that equal the first one")
             CHECK(allclose(slope, frozen, 1e-15));
         }
     }
+}
+
+TEST_CASE("implicit: options outside of their range are refused")
+{
+    const D b = {1.0, 2.0}, times = {0.0, 1.0};
+    const auto doubled = [](const D& z) { return 2.0 * z; };
+    const auto squared = [](const D& y) { return y * y - 2.0; };
+    const auto decay = [](const D& y, const D&) { return -y; };
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const double tolerance : {-1e-6, nan, 2.0}) {
+        CHECK_THROWS_AS(wg::cg(doubled, b, {.tolerance = tolerance}), wg::OptionError);
+        CHECK_THROWS_AS(wg::root(squared, b, {.tolerance = tolerance}), wg::OptionError);
+        CHECK_THROWS_AS(wg::fixed_point(doubled, b, {.tolerance = tolerance}), wg::OptionError);
+        CHECK_THROWS_AS(wg::minimize([](const D& x) { return sum(x * x); }, b, {.tolerance = tolerance}),
+                        wg::OptionError);
+    }
+    CHECK_THROWS_AS(wg::root(squared, b, {.iterations = -1}), wg::OptionError);
+    CHECK_THROWS_AS(wg::root(squared, b, {.dense = -1}), wg::OptionError);
+    CHECK_THROWS_AS(wg::root(squared, b, {.orders = -1}), wg::OptionError);
+    for (const wg::OdeOptions& bad :
+         {wg::OdeOptions{.rtol = -1}, wg::OdeOptions{.rtol = nan}, wg::OdeOptions{.atol = -1e-9},
+          wg::OdeOptions{.rtol = 0, .atol = 0}, wg::OdeOptions{.first_step = -0.1},
+          wg::OdeOptions{.first_step = nan}, wg::OdeOptions{.steps = 0}}) {
+        CHECK_THROWS_AS(wg::odeint(decay, b, times, bad), wg::OptionError);
+        CHECK_THROWS_AS(wg::odeint_adjoint(decay, b, times, bad), wg::OptionError);
+    }
+    refuses<wg::OptionError>({"[odeint] .rtol = -1: 0 or more is expected"},
+                             [&] { wg::odeint(decay, b, times, {.rtol = -1}); });
+    CHECK(allclose(wg::odeint(decay, b, times, {.rtol = 0, .atol = 1e-10})(1), b * std::exp(-1.0), 1e-8));
 }

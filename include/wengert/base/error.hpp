@@ -18,6 +18,7 @@ struct Error : std::runtime_error {
 // clang-format off
 struct ShapeError : Error { using Error::Error; };    ///< shapes or axes that do not fit
 struct IndexError : Error { using Error::Error; };    ///< an index outside of its axis
+struct OptionError : Error { using Error::Error; };   ///< an option outside of its range
 struct DTypeError : Error { using Error::Error; };    ///< an element type that cannot serve here
 struct TapeError : Error { using Error::Error; };     ///< a tensor used where its tape cannot follow
 struct NoForwardMode : TapeError { using TapeError::TapeError; };  ///< jvp through a rule for reverse mode alone
@@ -29,8 +30,14 @@ struct MemoryError : Error { using Error::Error; };   ///< an allocation that fa
 namespace detail {
 /// "1.2e-17": x with so many digits at most.
 std::string digits_of(double x, int most);
+/// The function of the user's call, where what fails is another that it calls.
+inline std::string_view& composed_name() noexcept
+{
+    static constinit thread_local std::string_view name;
+    return name;
+}
 }  // namespace detail
-/// "[primitive] what (file:line)".
+/// "[primitive] what (file:line)"; "[function: primitive] …" within a function that is composed of it.
 std::string failure_text(std::string_view primitive, const std::string& what, const Site& at);
 
 /// Throws E with that text.

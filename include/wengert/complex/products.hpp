@@ -96,5 +96,17 @@ Tensor<std::complex<T>, D> outer(const Tensor<std::complex<T>, D>& a,
     const Tensor<std::complex<T>, D> column = expand_dims(flatten(a, at), 1, at);
     return column * flatten(b, at);
 }
+template <class T, class D>
+Tensor<std::complex<T>, D> outer(const Tensor<T, D>& a, const Tensor<std::complex<T>, D>& b,
+                                 Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return expand_dims(flatten(a, at), 1, at) * flatten(b, at);
+}
+template <class T, class D>
+Tensor<std::complex<T>, D> outer(const Tensor<std::complex<T>, D>& a, const Tensor<T, D>& b,
+                                 Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return expand_dims(flatten(a, at), 1, at) * flatten(b, at);
+}
 
 }  // namespace wengert

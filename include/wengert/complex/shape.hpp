@@ -263,5 +263,12 @@ Tensor<std::complex<T>, D> cumsum(const Tensor<std::complex<T>, D>& z, std::int6
     return detail::as_complex(
         cumsum(z.parts("cumsum", at), detail::axis_of("cumsum", axis, z, at), reverse, at));
 }
+template <class T, class D>
+Tensor<std::complex<T>, D> cumsum(const Tensor<std::complex<T>, D>& z,
+                                  Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    static_cast<void>(z.shape("cumsum", at));
+    return cumsum(flatten(z, at), 0, false, at);
+}
 
 }  // namespace wengert

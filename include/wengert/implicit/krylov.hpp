@@ -120,10 +120,6 @@ Tensor<T, D> krylov(ImplicitName method, const A& a, const Tensor<T, D>& given, 
                     const Site& at)
 {
     if (given.size() == 0) return given;
-    if (method == ImplicitName::gmres && options.restart < 1)
-        fail<ShapeError>(name_of_implicit(method),
-                         "begun again after " + std::to_string(options.restart) + " vectors: at least one",
-                         at);
     const NoGrad constants;
     const Tensor<T, D> scale = scale_of_squares(given), b = given / scale;
     const double n = static_cast<double>(b.size());

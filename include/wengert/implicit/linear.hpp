@@ -14,6 +14,7 @@ public:
     {
         const ComposedAt line(at);
         const std::string_view name = detail::name_of_implicit(method);
+        options.demand(name, at);
         using V = detail::Flat<Y>;
         const detail::FlatFunction<F, Y, P...> flat(f, b, name, at, p...);
         const V right = detail::flatten_tree(b, name, at);

@@ -96,6 +96,7 @@ public:
         using detail::ImplicitName;
         using V = detail::Flat<X>;
         const ComposedAt line(at);
+        options.demand("minimize", at);
         const std::tuple<P...> parameters(p...);
         const auto value = [f, x0, parameters, at](const V& v) {
             const X x = detail::unflatten_tree(x0, v, at);

@@ -22,6 +22,19 @@ struct OdeOptions {
     std::int64_t steps = 100000;      ///< at most so many, those rejected among them
     std::shared_ptr<SolverReport> report = nullptr;
     using is_options_of_a_solver = void;
+
+    /// Throws OptionError for what is out of its range.
+    void demand(std::string_view solver, const Site& at) const
+    {
+        const auto check = [&](std::string_view name, double x, bool good, std::string_view expected) {
+            detail::demand_option(good && std::isfinite(x), solver, name, x, expected, at);
+        };
+        check("rtol", rtol, rtol >= 0, "0 or more");
+        check("atol", atol, atol >= 0, "0 or more");
+        check("atol", atol, atol > 0 || rtol > 0, "more than 0, as .rtol is 0,");
+        check("first_step", first_step, first_step >= 0, "0 or more");
+        check("steps", static_cast<double>(steps), steps >= 1, "at least 1");
+    }
 };
 
 namespace detail {
@@ -140,6 +153,7 @@ public:
     {
         using V = detail::Flat<Y>;
         const ComposedAt line(at);
+        options.demand("odeint", at);
         if (times.shape("odeint", at).size() != 1 || times.size() == 0)
             fail<ShapeError>("odeint",
                              "the times are of shape " + to_string(times.shape()) +

@@ -6,6 +6,19 @@
 
 namespace wengert {
 
+namespace detail {
+/// Throws OptionError where an option is no number in its range.
+inline void demand_option(bool good, std::string_view solver, std::string_view option, double given,
+                          std::string_view expected, const Site& at)
+{
+    if (!good)
+        fail<OptionError>(solver,
+                           "." + std::string(option) + " = " + digits_of(given, 6) + ": " +
+                               std::string(expected) + " is expected",
+                           at);
+}
+}  // namespace detail
+
 /// Of root, fixed_point, minimize, cg, gmres and bicgstab.
 struct SolverOptions {
     double tolerance = 0;         ///< of the error relative to the answer; 0: one that fits the dtype
@@ -15,6 +28,20 @@ struct SolverOptions {
     int orders = 3;               ///< of a frozen function's derivatives, those within it among them
     std::shared_ptr<SolverReport> report = nullptr;
     using is_options_of_a_solver = void;
+
+    /// Throws OptionError for what is out of its range.
+    void demand(std::string_view solver, const Site& at) const
+    {
+        const auto whole = [&](std::string_view name, std::int64_t n, std::int64_t least) {
+            const bool good = n >= least;
+            detail::demand_option(good, solver, name, static_cast<double>(n),
+                                  least ? "at least 1" : "0 or more", at);
+        };
+        const bool good = tolerance >= 0 && tolerance < 1;
+        detail::demand_option(good, solver, "tolerance", tolerance, "a number from 0 to 1", at);
+        whole("iterations", iterations, 0), whole("restart", restart, 1), whole("dense", dense, 0);
+        whole("orders", orders, 0);
+    }
 };
 
 namespace detail {

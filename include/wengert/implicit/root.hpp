@@ -80,6 +80,7 @@ public:
     {
         using detail::ImplicitName;
         const ComposedAt line(at);
+        options.demand("root", at);
         const detail::FlatFunction<F, Y, P...> flat(f, y0, "root", at, p...);
         const auto found =
             detail::newton(ImplicitName::root, flat, detail::flatten_tree(y0, "root", at), options, at);
@@ -100,6 +101,7 @@ public:
     {
         using detail::ImplicitName;
         const ComposedAt line(at);
+        options.demand("fixed_point", at);
         const detail::FlatFunction<F, Z, P...> flat(f, z0, "fixed_point", at, p...);
         const auto found = detail::iterate(flat, detail::flatten_tree(z0, "fixed_point", at), options, at);
         const auto residual = [flat](const detail::Flat<Z>& z) { return z - flat(z); };

@@ -24,7 +24,7 @@ Tensor<T, D> norm(const Tensor<T, D>& x, double p, const AxesArgument& axes, boo
                   Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     static_cast<void>(x.shape("norm", at));
-    const ComposedAt line(at);
+    const ComposedAt line(at, "norm");
     if (p == 2) return wengert::norm(x, static_cast<const Axes&>(axes), keepdims, at);
     const Tensor<T, D> size = abs(x);
     if (p == 1) return sum(size, axes, keepdims, at);
@@ -48,7 +48,7 @@ template <Differentiable T, class D>
 Tensor<T, D> norm(const Tensor<T, D>& a, MatrixNorm kind, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_matrices("norm", a, at);
-    const ComposedAt line(at);
+    const ComposedAt line(at, "norm");
     if (kind == MatrixNorm::frobenius) return wengert::norm(a, Axes{-2, -1}, false, at);
     if (kind == MatrixNorm::one) return amax(sum(abs(a), Axes{-2}, false, at), Axes{-1}, false, at);
     if (kind == MatrixNorm::infinity) return amax(sum(abs(a), Axes{-1}, false, at), Axes{-1}, false, at);
@@ -62,7 +62,7 @@ template <Differentiable T, class D>
 Tensor<T, D> cond(const Tensor<T, D>& a, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_matrices("cond", a, at);
-    const ComposedAt line(at);
+    const ComposedAt line(at, "cond");
     const Tensor<T, D> s = svdvals(a, at), most = amax(s, Axes{-1}, false, at),
                        least = amin(s, Axes{-1}, false, at);
     return where(most == T(0), full_like(most, std::numeric_limits<T>::infinity()), most / least);
@@ -72,7 +72,7 @@ template <Differentiable T, class D>
 Tensor<T, D> cond(const Tensor<T, D>& a, MatrixNorm kind, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_square("cond", a, at);
-    const ComposedAt line(at);
+    const ComposedAt line(at, "cond");
     return norm(a, kind, at) * norm(inv(a, at), kind, at);
 }
 

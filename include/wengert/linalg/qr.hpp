@@ -106,6 +106,7 @@ Tensor<T, D> lstsq(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D
     detail::demand_matrices("lstsq", a, at);
     const std::int64_t m = a.shape()[a.dimension() - 2], n = a.shape().back();
     detail::demand_right_side("lstsq", a, m, b, at);
+    const ComposedAt line(at, "lstsq");
     const bool wide = m < n;
     const auto [q, r] = detail::tall_qr(wide ? detail::transposed(a, at) : a, at);
     const double least = detail::rounding(a);

@@ -193,11 +193,13 @@ Tensor<T, D> svdvals(const Tensor<T, D>& a, Site at = {__builtin_FILE(), __built
 }
 
 /// The pseudo-inverse of Moore and Penrose. Singular values up to `least` times the largest count as 0; by default that is
-/// max(m, n) ε. The derivative is that of matrices of the same rank. Throws NumericError where A is not finite.
+/// max(m, n) ε. The derivative is that of matrices of the same rank. Throws NumericError where A is not finite,
+/// OptionError where `least` is NaN.
 template <Differentiable T, class D>
 Tensor<T, D> pinv(const Tensor<T, D>& a, double least = -1, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_matrices("pinv", a, at);
+    if (std::isnan(least)) fail<OptionError>("pinv", "least = NaN, where a number is expected", at);
     return apply<PseudoInverse, T>({least < 0 ? detail::rounding(a) : least}, at, a);
 }
 

@@ -262,11 +262,17 @@ inline bool depends_now(const AnyTensor& x)
 /// What a function is composed of is recorded at the line of the function's call, or of the call that this one stands in.
 class ComposedAt {
 public:
-    explicit ComposedAt(const Site& at) : ComposedAt(Tape::current().site_override, at) {}
+    /// `function` stands in errors of what it is composed of.
+    explicit ComposedAt(const Site& at, std::string_view function = {})
+        : ComposedAt(Tape::current().site_override, at, detail::composed_name(), function)
+    {}
 
 private:
-    ComposedAt(Site& line, const Site& at) : line_(line, line.line ? line : at) {}
+    ComposedAt(Site& line, const Site& at, std::string_view& name, std::string_view function)
+        : line_(line, line.line ? line : at), name_(name, name.empty() ? function : name)
+    {}
     Restore<Site> line_;
+    Restore<std::string_view> name_;
 };
 
 /// Nothing is recorded while it lives: for optimizers and measurements.

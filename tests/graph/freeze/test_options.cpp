@@ -148,3 +148,10 @@ TEST_CASE("unchecked, a graph for another extent must at least fit the arguments
     for (std::int64_t n : {4, 1, 5, 4})
         CHECK(other(ones<double>({n, 3})).item() == branches(ones<double>({n, 3})).item());
 }
+
+TEST_CASE("freeze: {.dynamic} names arguments that there are")
+{
+    const auto square = freeze([](const D& x) { return x * x; }, {.dynamic = {0, 1}});
+    CHECK_THROWS_AS(square(D{1.0, 2.0}), OptionError);
+    CHECK(allclose(freeze([](const D& x) { return x * x; }, {.dynamic = {0}})(D{1.0, 2.0}), D{1.0, 4.0}, 0.0));
+}

@@ -18,6 +18,8 @@ WENGERT_INLINE std::string detail::digits_of(double x, int most)
 WENGERT_INLINE std::string failure_text(std::string_view primitive, const std::string& what, const Site& at)
 {
     std::string text = "[";
+    const std::string_view function = detail::composed_name();
+    if (!function.empty() && function != primitive) text += std::string(function) + ": ";
     text += primitive;
     text += "] " + what;
     if (at.line > 0) text += " (" + to_string(at) + ")";

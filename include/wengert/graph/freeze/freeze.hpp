@@ -56,6 +56,8 @@ protected:
     {
         FrozenCore& core = *core_;
         Tape& tape = Tape::current();
+        if (!core.options.dynamic.empty()) [[unlikely]]
+            core.demand_dynamic(sizeof...(X), at);
         if (is_inlined(tape, x...)) [[unlikely]] {
             ++core.stats.inlined;
             if (core.live.empty()) return run_function(run, at, x...);

@@ -86,6 +86,8 @@ public:
 
     bool has_empty_live() noexcept;
 
+    /// Throws OptionError where {.dynamic} names an argument that the function does not have.
+    void demand_dynamic(std::size_t arguments, const Site& at) const;
     /// Before argument number n of a call is read, and after the last one, when live tensors and a word of the call follow.
     void begin_argument(CallArguments& a, std::size_t n) const;
     void end_arguments(CallArguments& a, std::uintptr_t word) const;

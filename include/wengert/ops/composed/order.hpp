@@ -203,11 +203,13 @@ template <Differentiable T, class D>
 Tensor<T, D> median(const Tensor<T, D>& x, std::int64_t axis, bool keepdims = false,
                     Site at = {__builtin_FILE(), __builtin_LINE()})
 {
+    const ComposedAt line(at, "median");
     return quantile(x, 0.5, axis, keepdims, at);
 }
 template <Differentiable T, class D>
 Tensor<T, D> median(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
+    const ComposedAt line(at, "median");
     return quantile(x, 0.5, at);
 }
 

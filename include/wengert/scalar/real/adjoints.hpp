@@ -12,20 +12,29 @@ namespace wengert::detail {
 using WithTangent = Tangents<double, 1>;
 
 /// An entry's value and tangent, by its index in the chunk. The first dot is that of index `first`.
-[[gnu::always_inline]] inline WithTangent with_tangent(const ScalarEntry* entries,
-                                                       const ScalarTangents::Dot* dots, std::int64_t first,
-                                                       std::uint32_t k)
+[[gnu::always_inline]] inline WithTangent with_tangent(const ScalarEntry* entries, const double* dots,
+                                                       std::int64_t first, std::uint32_t k)
 {
     WithTangent x(entries[k].value);
-    if (k >= first) x.tangent(0) = dots[k - first].value;
+    if (k >= first) x.tangent(0) = dots[k - first];
     return x;
 }
+/// An adjoint and its tangent are loaded and stored as one: a load of both would wait for two stores of one each.
+using AdjointPair [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = double;
+
 /// An adjoint and its tangent, which are 0 afterwards.
 [[gnu::always_inline]] inline WithTangent taken(double* from) noexcept
 {
-    WithTangent g(std::exchange(from[0], 0.0));
-    g.tangent(0) = std::exchange(from[1], 0.0);
-    return g;
+    auto* const pair = reinterpret_cast<AdjointPair*>(from);
+    const AdjointPair g = *pair;
+    *pair = AdjointPair{};
+    WithTangent out(g[0]);
+    out.tangent(0) = g[1];
+    return out;
+}
+[[gnu::always_inline]] inline void add_pair(double* to, const WithTangent& g) noexcept
+{
+    *reinterpret_cast<AdjointPair*>(to) += AdjointPair{g.plain(), g.tangent(0)};
 }
 inline bool is_zero(double g) noexcept { return g == 0.0; }
 inline bool is_zero(const WithTangent& g) noexcept { return g.plain() == 0.0 && g.tangent(0) == 0.0; }
@@ -44,12 +53,7 @@ struct ChunkAdjoints {
 
     std::size_t slot(ScalarPosition p) const noexcept { return (p - base + 1) * width; }
     double& at(ScalarPosition p) noexcept { return plain[slot(p)]; }
-    void add(ScalarPosition p, const WithTangent& g) noexcept
-    {
-        double* const to = &at(p);
-        to[0] += g.plain();
-        to[1] += g.tangent(0);
-    }
+    void add(ScalarPosition p, const WithTangent& g) noexcept { add_pair(&at(p), g); }
     /// From now on adjoints have tangents, which are 0.
     void widen()
     {
@@ -286,6 +290,7 @@ private:
     template <bool guarded, bool inside, bool far>
     void sweep_plain(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end);
     void sweep_function(ChunkAdjoints& part, std::uint32_t i, double g);
+    template <bool far>
     void sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end, bool guarded);
     void sweep_recorded(ChunkAdjoints& part, ScalarPosition begin, ScalarPosition end, bool guarded);
 

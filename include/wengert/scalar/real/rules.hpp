@@ -97,44 +97,54 @@ template <class T>
     return sent;
 }
 
-/// What an operation of + − × ÷ √ sends back; what an input has stays with it. `result()` is the value of the operation.
-/// `guarded`: a cotangent of 0 is passed over where the derivative may be infinite. Sums take it along, which costs less than
-/// the question: an adjoint begins as +0, is never −0 therefore, and keeps its bits.
-template <bool guarded, class N, class Result, class Value, class Add, class Stay>
-__attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e, const N& g,
-                                                           const Result& result, const Value& value,
-                                                           Add&& add, Stay&& stay)
+/// What an operation of + − × ÷ √ makes of `first()` along its first operand, and of `second()` along its second one. In a sweep
+/// both are its cotangent (one function, given twice), in forward mode the tangents of the operands. What an input has stays with it.
+/// `result()` is the value of the operation. `guarded`: a 0 is passed over where the derivative may be infinite. Sums take it along,
+/// which costs less than the question: an adjoint begins as +0, is never −0 therefore, and keeps its bits.
+template <bool guarded, class N, class First, class Second, class Result, class Value, class Add, class Stay>
+__attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e, const First& first,
+                                                           const Second& second, const Result& result,
+                                                           const Value& value, Add&& add, Stay&& stay)
 {
     using enum ScalarForm;
     constexpr auto code = ScalarEntry::code_of;
-    const auto passed_over = [&]() __attribute__((always_inline)) { return guarded && g == N(0.0); };
+    constexpr bool one = std::is_same_v<First, Second>;
+    const auto passed_over = [](const N& g) __attribute__((always_inline)) { return guarded && g == N(0.0); };
     switch (e.code()) {
-    case code(ScalarOp::input, unary): return stay(g);
-    case code(ScalarOp::add, both): add(e.a(), g); return add(e.b, g);
+    case code(ScalarOp::input, unary): return stay(first());
+    case code(ScalarOp::add, both): add(e.a(), first()); return add(e.b, second());
     case code(ScalarOp::add, right_constant):
     case code(ScalarOp::add, left_constant):
     case code(ScalarOp::subtract, right_constant):
-    case code(ScalarOp::copy, unary): return add(e.a(), g);
-    case code(ScalarOp::subtract, both): add(e.a(), g); return add(e.b, -g);
+    case code(ScalarOp::copy, unary): return add(e.a(), first());
+    case code(ScalarOp::subtract, both): add(e.a(), first()); return add(e.b, -second());
     case code(ScalarOp::subtract, left_constant):
-    case code(ScalarOp::negative, unary): return add(e.a(), -g);
+    case code(ScalarOp::negative, unary): return add(e.a(), -first());
     case code(ScalarOp::multiply, both):
-        if (passed_over()) return;
-        add(e.a(), g * value(e.b));
-        return add(e.b, g * value(e.a()));
+        if (one && passed_over(first())) return;
+        if (one || !passed_over(first())) add(e.a(), first() * value(e.b));
+        if (one || !passed_over(second())) add(e.b, second() * value(e.a()));
+        return;
     case code(ScalarOp::multiply, right_constant):
-    case code(ScalarOp::multiply, left_constant): return passed_over() ? void() : add(e.a(), g * e.c);
-    case code(ScalarOp::divide, right_constant): return passed_over() ? void() : add(e.a(), g / e.c);
+    case code(ScalarOp::multiply, left_constant):
+        return passed_over(first()) ? void() : add(e.a(), first() * e.c);
+    case code(ScalarOp::divide, right_constant):
+        return passed_over(first()) ? void() : add(e.a(), first() / e.c);
     case code(ScalarOp::divide, left_constant):
-        return passed_over() ? void() : add(e.a(), -g * (result() / value(e.a())));
+        return passed_over(first()) ? void() : add(e.a(), -first() * (result() / value(e.a())));
     case code(ScalarOp::divide, both): {
-        if (passed_over()) return;
-        const N q = g / value(e.b);
-        add(e.a(), q);
-        return add(e.b, -q * result());
+        if (one && passed_over(first())) return;
+        const N q = first() / value(e.b);
+        if (one || !passed_over(first())) add(e.a(), q);
+        if (one)
+            add(e.b, -q * result());
+        else if (!passed_over(second()))
+            add(e.b, -(second() / value(e.b)) * result());
+        return;
     }
     case code(ScalarOp::sqrt, unary):
-        return passed_over() ? void() : add(e.a(), unary_rule(ScalarOp::sqrt, g, result, result));
+        return passed_over(first()) ? void()
+                                    : add(e.a(), unary_rule(ScalarOp::sqrt, first(), result, result));
     default: __builtin_unreachable();
     }
 }
@@ -145,7 +155,9 @@ __attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint3
                                                 const Value& value, Add&& add)
 {
     const auto result = [&] { return N(value(i)); };
-    if (e.op() <= ScalarOp::sqrt) return pull_arithmetic<false>(e, g, result, value, add, [](const N&) {});
+    const auto cotangent = [&]() __attribute__((always_inline))->const N& { return g; };
+    if (!e.is_function())
+        return pull_arithmetic<false, N>(e, cotangent, cotangent, result, value, add, [](const N&) {});
     if (e.op() >= ScalarOp::whole) return;  // flat
     if constexpr (is_real<N>) {
         const bool two = e.form() == ScalarForm::both;

@@ -42,14 +42,13 @@ public:
     /// For tangents of other variables, through the same entries.
     void restart()
     {
-        stream_.tangents[at_].dots.clear();
+        stream_.tangents[at_].cut(0);
         stream_.tangents[at_].plain = true;
     }
     void set(ScalarPosition position, const Real<double>& dot)
     {
         ScalarTangents& t = stream_.tangents[at_];
-        t.dots[position - t.base] = {dot.plain(), dot.handle()};
-        t.plain = t.plain && !dot.is_active();
+        t.set(position - t.base, dot.plain(), dot.handle());
     }
     /// The same for entries from `first` on: dot(k) is the tangent of the k-th.
     template <class Dot> void set(ScalarPosition first, std::size_t count, const Dot& dot)
@@ -84,15 +83,14 @@ private:
         return first;
     }
     // the list may move: other levels are found while this one advances
-    std::vector<ScalarTangents::Dot>& dots() { return stream_.tangents[at_].dots; }
+    std::vector<double>& dots() { return stream_.tangents[at_].dots; }
     ScalarPosition base() { return stream_.tangents[at_].base; }
 
     Real<double> dot(ScalarPosition position) const
     {
         const ScalarTangents& t = stream_.tangents[at_];
         if (position < t.base) return {};
-        const ScalarTangents::Dot& d = t.dots[position - t.base];
-        return Real<double>(d.value, d.handle);
+        return Real<double>(t.dots[position - t.base], t.handle(position - t.base));
     }
     ScalarPosition advance_plain(ScalarPosition i, ScalarPosition to);
     Real<double> step(ScalarPosition i);

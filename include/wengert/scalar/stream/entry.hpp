@@ -5,8 +5,10 @@
 // same stream.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "../../base/enumerators.hpp"
 #include "../../functions/list.hpp"
@@ -95,8 +97,13 @@ struct ScalarEntry {
     }
     static constexpr std::uint64_t word_of(std::uint8_t mask) noexcept { return std::uint64_t{mask} << 40; }
     constexpr std::uint32_t a() const noexcept { return static_cast<std::uint32_t>(word); }
-    /// Operation and form, for one jump in the sweep.
-    constexpr std::uint8_t code() const noexcept { return static_cast<std::uint8_t>(word >> 32); }
+    /// Operation and form, for one jump in the sweep, which loads it alone: a word that is taken apart costs a tenth of its time.
+    constexpr std::uint8_t code() const noexcept
+    {
+        if (std::is_constant_evaluated() || std::endian::native != std::endian::little)
+            return static_cast<std::uint8_t>(word >> 32);
+        return reinterpret_cast<const unsigned char*>(&word)[4];
+    }
     /// Which of the stream's masks: the levels that it depends on.
     constexpr std::uint8_t mask() const noexcept { return static_cast<std::uint8_t>(word >> 40); }
     static constexpr std::uint8_t code_of(ScalarOp op, ScalarForm form) noexcept
@@ -104,6 +111,8 @@ struct ScalarEntry {
         return static_cast<std::uint8_t>(static_cast<unsigned>(op) << 2 | static_cast<unsigned>(form));
     }
     constexpr ScalarOp op() const noexcept { return static_cast<ScalarOp>(code() >> 2); }
+    /// Is it none of the operations that the sweep has in line?
+    constexpr bool is_function() const noexcept { return op() > ScalarOp::sqrt; }
     constexpr ScalarForm form() const noexcept { return static_cast<ScalarForm>(code() & 3); }
 };
 static_assert(sizeof(ScalarEntry) == 24);

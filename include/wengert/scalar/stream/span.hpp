@@ -57,12 +57,27 @@ struct ScalarTangents {
     std::size_t level = 0;
     std::uint64_t start = 0;  ///< of that level, so that one opened later is told apart
     ScalarPosition base = 0;
-    struct Dot {
-        double value;
-        ScalarHandle handle;
-    };
-    std::vector<Dot> dots;  ///< of the entries from `base` on
-    bool plain = true;      ///< none of them is recorded
+    std::vector<double> dots = {};           ///< of the entries from `base` on
+    bool plain = true;                       ///< none of them is recorded
+    std::vector<ScalarHandle> handles = {};  ///< where they are recorded, none while it is plain
+
+    ScalarHandle handle(std::size_t k) const noexcept
+    {
+        return k < handles.size() ? handles[k] : ScalarHandle();
+    }
+    void set(std::size_t k, double dot, ScalarHandle handle)
+    {
+        dots[k] = dot;
+        if (plain && handle.word == 0) return;
+        plain = false;
+        handles.resize(dots.size());
+        handles[k] = handle;
+    }
+    void cut(std::size_t size)
+    {
+        if (dots.size() > size) dots.resize(size);
+        if (handles.size() > size) handles.resize(size);
+    }
 };
 
 /// A variable of backward(), kept until its tape ends: handles name it by its number, with the highest bit set.

@@ -193,7 +193,7 @@ public:
     std::vector<ScalarTangents> tangents;
     std::vector<ScalarVariable> variables;
     std::vector<double> zeros;                   ///< memory for a walk's adjoints
-    std::vector<ScalarTangents::Dot> dots;       ///< memory for a level's tangents, empty
+    std::vector<double> dots;                    ///< memory for a level's tangents, empty
     std::vector<ScalarNumber> numbers;           ///< on their way into a level, or out of it
     std::vector<ScalarGuard>* guards = nullptr;  ///< of a kernel's recording
     ScalarOutcomes* outcomes = nullptr;          ///< of the same, or null

@@ -57,6 +57,16 @@ WENGERT_INLINE FrozenEntry& FrozenCore::entry(const Words& signature)
     return *entries_.back();
 }
 
+WENGERT_INLINE void FrozenCore::demand_dynamic(std::size_t arguments, const Site& at) const
+{
+    const std::size_t most = *std::max_element(options.dynamic.begin(), options.dynamic.end());
+    if (most >= arguments)
+        fail<OptionError>("freeze",
+                          ".dynamic names argument " + std::to_string(most) + " of a function of " +
+                              std::to_string(arguments) + ", counted from 0",
+                          at);
+}
+
 WENGERT_INLINE void FrozenCore::begin_argument(CallArguments& a, std::size_t n) const
 {
     const std::vector<std::size_t>& d = options.dynamic;

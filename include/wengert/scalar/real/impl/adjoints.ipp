@@ -19,12 +19,18 @@ struct LoadsEarly {
 
     [[gnu::always_inline]] void operator()(const ScalarEntry* e, const double* own) const noexcept
     {
-        ask_for(reinterpret_cast<std::uintptr_t>(e) - lines * sizeof(ScalarEntry));
-        ask_for(reinterpret_cast<std::uintptr_t>(own) - lines * sizeof(double));
+        lines_before(e);
+        lines_before(own);
         if (e < asking) return;
         const ScalarEntry& later = *(e - operands);
         ask_for(slots + later.a() * sizeof(double));
         ask_for(slots + (later.form() == ScalarForm::both ? later.b : later.a()) * sizeof(double));
+    }
+    /// What lies so many entries before, of so many numbers each.
+    template <class T>
+    [[gnu::always_inline]] static void lines_before(const T* at, std::size_t each = 1) noexcept
+    {
+        ask_for(reinterpret_cast<std::uintptr_t>(at) - lines * each * sizeof(T));
     }
     /// Into the second-level cache. Where no memory is it does no harm.
     [[gnu::always_inline]] static void ask_for(std::uintptr_t address) noexcept
@@ -42,6 +48,7 @@ template <bool guarded, bool inside, bool far>
 [[gnu::aligned(64)]] void ScalarAdjoints::sweep_plain(ChunkAdjoints& part, std::uint32_t begin,
                                                       std::uint32_t end)
 {
+    if (begin == end) return;
     const ScalarEntry* const entries = &stream_.entry(part.chunk);
     const auto base = static_cast<std::uint32_t>(part.base - part.chunk);
     // the slot of index 0, were there one: slots are counted from plain, indices from the chunk's beginning
@@ -52,34 +59,36 @@ template <bool guarded, bool inside, bool far>
     };
     const auto value = [=](std::uint32_t k) __attribute__((always_inline)) { return entries[k].value; };
     const ScalarEntry *e = entries + end, *const first = entries + begin;
-    double *own = slot(end), next = own[-1];
+    double *before = slot(end) - 1, next = *before;  // the slot before that of e, and what it holds
     const LoadsEarly early{end - begin < LoadsEarly::beyond_caches ? e : first + LoadsEarly::operands,
                            origin};
-    while (e-- != first) {
-        --own;
-        if constexpr (far) early(e, own);
-        const double g = std::exchange(next, own[-1]);
-        *own = 0;
-        if (e->op() > ScalarOp::sqrt) [[unlikely]] {
+    do {
+        --e, --before;
+        if constexpr (far) early(e, before + 1);
+        const double g = std::exchange(next, *before);
+        before[1] = 0;
+        if (e->is_function()) [[unlikely]] {
             if (guarded && g == 0.0) continue;
-            own[-1] = next;
+            *before = next;
             sweep_function(part, static_cast<std::uint32_t>(e - entries), g);
-            next = own[-1];
+            next = *before;
             continue;
         }
         const auto add = [&](std::uint32_t k, double r) __attribute__((always_inline))
         {
             double* const to = slot(inside || k >= base ? k : base - 1);
-            if (to == own - 1)
+            if (to == before)
                 next += r;
             else
                 *to += r;
         };
-        const auto stay = [=](double r) __attribute__((always_inline)) { *own = r; };
-        pull_arithmetic<guarded>(
-            *e, g, [=]() __attribute__((always_inline)) { return e->value; }, value, add, stay);
-    }
-    own[-1] = next;
+        const auto stay = [=](double r) __attribute__((always_inline)) { before[1] = r; };
+        const auto cotangent = [=]() __attribute__((always_inline)) { return g; };
+        pull_arithmetic<guarded, double>(
+            *e, cotangent, cotangent, [=]() __attribute__((always_inline)) { return e->value; }, value, add,
+            stay);
+    } while (e != first);
+    *before = next;
 }
 
 /// Apart, so that the loop above has its registers for itself.
@@ -96,23 +105,36 @@ WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::sweep_function(Chu
         });
 }
 
+/// What a function sends back, apart for the same reason.
+template <class N, class Value, class Add>
+[[gnu::noinline]] void pull_apart(const ScalarEntry& e, std::uint32_t i, const N& g, const Value& value,
+                                  const Add& add)
+{
+    pull(e, i, g, value, add);
+}
+
 /// Forward over reverse in one pass: values with their tangents, adjoints with theirs, and nothing is recorded. Arithmetic is in line,
 /// functions are not, so that the loop has its registers for itself.
-WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begin,
-                                                        std::uint32_t end, bool guarded)
+template <bool far>
+void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end,
+                                         bool guarded)
 {
     const ScalarTangents& tangents = *ScalarForward(stream_, forward_).plain_up_to(part.chunk + end);
     const ScalarEntry* const entries = &stream_.entry(part.chunk);
     const auto base = static_cast<std::uint32_t>(part.base - part.chunk);
     double* const adjoints = part.plain.data() + 2;
-    const auto value = [
-        entries, dots = tangents.dots.data(), first = static_cast<std::int64_t>(tangents.base - part.chunk)
-    ](std::uint32_t k) __attribute__((always_inline))
+    const double* const dots = tangents.dots.data();
+    const auto first = static_cast<std::int64_t>(tangents.base - part.chunk);
+    const auto value = [=](std::uint32_t k) __attribute__((always_inline))
     {
         return with_tangent(entries, dots, first, k);
     };
     for (std::uint32_t i = end; i-- > begin;) {
         const ScalarEntry& e = entries[i];
+        if constexpr (far) {
+            LoadsEarly::lines_before(&e), LoadsEarly::lines_before(adjoints + 2 * (i - base), 2);
+            LoadsEarly::lines_before(dots + (i - first));
+        }
         if (e.op() == ScalarOp::input) [[unlikely]]
             continue;
         const WithTangent g = taken(adjoints + 2 * (i - base));
@@ -120,18 +142,17 @@ WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std
         const auto add_to = [&](std::uint32_t k, const WithTangent& r) __attribute__((always_inline))
         {
             if (k < base || (guarded && is_zero_by_rule(g.plain(), 0.0, r.plain()))) return;
-            adjoints[2 * (k - base)] += r.plain();
-            adjoints[2 * (k - base) + 1] += r.tangent(0);
+            add_pair(adjoints + 2 * (k - base), r);
         };
         const auto result = [=]() __attribute__((always_inline)) { return value(i); };
-        if (e.op() <= ScalarOp::sqrt) [[likely]]
-            pull_arithmetic<false>(e, g, result, value, add_to, [](const WithTangent&) {});
+        const auto cotangent = [&]() __attribute__((always_inline))->const WithTangent& { return g; };
+        if (!e.is_function()) [[likely]]
+            pull_arithmetic<false, WithTangent>(e, cotangent, cotangent, result, value, add_to,
+                                                [](const WithTangent&) {});
         else if (e.op() == ScalarOp::link)
             add(e.far, g);
         else
-            pull(
-                e, i, g, [&](std::uint32_t k) { return value(k); },
-                [&](std::uint32_t k, const WithTangent& r) { add_to(k, r); });
+            pull_apart(e, i, g, value, add_to);
     }
 }
 
@@ -216,8 +237,10 @@ WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarSpan& s, ScalarPosition fr
     const auto end = static_cast<std::uint32_t>(span_end - s.chunk);
     const auto here = [&](const Ref<Node>& n) { return static_cast<ScalarSpan*>(n->op)->chunk == s.chunk; };
     const bool inside = std::none_of(s.older.begin(), s.older.end(), here);
-    if (forward_)
-        sweep_with_tangents(part, begin, end, guarded);
+    if (forward_ && end - begin < LoadsEarly::long_span)
+        sweep_with_tangents<false>(part, begin, end, guarded);
+    else if (forward_)
+        sweep_with_tangents<true>(part, begin, end, guarded);
     else if (!guarded)
         sweep_plain<false, false, false>(part, begin, end);
     else if (!inside)

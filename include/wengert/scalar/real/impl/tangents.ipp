@@ -16,8 +16,8 @@ WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
     const Restore<bool> rule(tape.in_rule, true);
     for (auto i = base() + dots().size(); (i = advance_plain(i, to)) < to; ++i) {
         const Real<double> dot = step(i);
-        dots().push_back({dot.plain(), dot.handle()});
-        stream_.tangents[at_].plain = stream_.tangents[at_].plain && !dot.is_active();
+        dots().push_back(0.0);
+        set(i, dot);
     }
 }
 
@@ -61,16 +61,32 @@ template <class N, class Chunk>
 /// A chunk's entries that no level below depends on. Nothing is recorded meanwhile, so no memory moves.
 struct PlainTangents {
     const ScalarEntry* entries;  ///< of the chunk, by index
-    const std::vector<ScalarTangents::Dot>& dots;
+    const double* dots;
     std::int64_t chunk;  ///< where its dots would begin
 
     double dot(std::uint32_t k) const noexcept
     {
         const std::int64_t at = chunk + k;
-        return at < 0 ? 0.0 : dots[static_cast<std::size_t>(at)].value;
+        return at < 0 ? 0.0 : dots[at];
     }
     double value(std::uint32_t k) const noexcept { return entries[k].value; }
 };
+
+/// The tangent of an operation of + − × ÷ √ in line, of others by tangent_of.
+[[gnu::always_inline]] inline double plain_tangent(const PlainTangents& of, const ScalarEntry& e,
+                                                   std::uint32_t index)
+{
+    if (e.is_function()) [[unlikely]]
+        return tangent_of<double>(of, e, index);
+    double total = 0;
+    const auto add = [&](std::uint32_t, double r) __attribute__((always_inline)) { total += unfused(r); };
+    pull_arithmetic<true, double>(
+        e, [&]() __attribute__((always_inline)) { return of.dot(e.a()); },
+        [&]() __attribute__((always_inline)) { return of.dot(e.b); },
+        [&]() __attribute__((always_inline)) { return e.value; },
+        [&](std::uint32_t k) __attribute__((always_inline)) { return of.value(k); }, add, [](double) {});
+    return total;
+}
 
 /// From entry i on, as long as no level below depends on any; gives the first one that is left.
 WENGERT_INLINE ScalarPosition ScalarForward::advance_plain(ScalarPosition i, ScalarPosition to)
@@ -78,22 +94,28 @@ WENGERT_INLINE ScalarPosition ScalarForward::advance_plain(ScalarPosition i, Sca
     ScalarTangents& t = stream_.tangents[at_];
     if (!t.plain) return i;
     const std::uint64_t own = Tape::bit(level_), below = stream_.tape().active;
-    while (i < to) {
+    t.dots.resize(to - t.base);
+    double* const dots = t.dots.data();
+    for (bool goes_on = true; goes_on && i < to;) {
         const ScalarPosition chunk = stream_.chunk_of(i), end = std::min(to, stream_.chunk_end(i));
-        const PlainTangents plain{&stream_.entry(chunk), t.dots, static_cast<std::int64_t>(chunk - t.base)};
+        const PlainTangents plain{&stream_.entry(chunk), dots, static_cast<std::int64_t>(chunk - t.base)};
         for (; i < end; ++i) {
             const auto index = static_cast<std::uint32_t>(i - chunk);
             const ScalarEntry& e = plain.entries[index];
             const std::uint64_t mask = stream_.mask_of(e);
-            if (mask & below) return i;
-            const bool none = e.op() == ScalarOp::input || (mask & own) == 0;
-            const bool far = e.op() == ScalarOp::link;
-            t.dots.push_back({none  ? 0.0
-                              : far ? e.far < t.base ? 0.0 : t.dots[e.far - t.base].value
-                                    : tangent_of<double>(plain, e, index),
-                              {}});
+            goes_on = (mask & below) == 0;
+            if (!goes_on) break;
+            double dot = 0;
+            if (e.op() != ScalarOp::input && (mask & own) != 0) {
+                if (e.op() != ScalarOp::link) [[likely]]
+                    dot = plain_tangent(plain, e, index);
+                else if (e.far >= t.base)
+                    dot = dots[e.far - t.base];
+            }
+            dots[i - t.base] = dot;
         }
     }
+    t.dots.resize(i - t.base);
     return i;
 }
 

@@ -162,7 +162,7 @@ WENGERT_INLINE void ScalarStream::forget(ScalarSpan& s) noexcept
     look_at_newest();
     for (ScalarTangents& t : tangents) {
         t.base = std::min(t.base, last);  // the next entries are of its level, and have dots
-        if (t.dots.size() > last - t.base) t.dots.resize(last - t.base);
+        t.cut(last - t.base);
     }
     if (!spans_.empty()) return;
     masks_.clear();
