@@ -80,7 +80,7 @@ TASKS = {
     "Devices": "to=- cuda=- DeviceMemory=- OnDevice=-",
     "Files": "save_npy=save load_npy=load save_npz=savez load_npz=load",
     "Debugging": "about=- set_report_handler=- ReportHandler=- AnomalyMode=- check_grads=- CheckOptions=- CheckReport=- Modes=- audit=- AuditReport=- AuditFinding=- AuditOmission=-",
-    "Errors": "Error=- ShapeError=- IndexError=- DTypeError=- TapeError=- NoForwardMode=- NumericError=- DeviceError=- MemoryError=-",
+    "Errors": "Error=- ShapeError=- IndexError=- OptionError=- DTypeError=- TapeError=- NoForwardMode=- NumericError=- DeviceError=- MemoryError=-",
     "Primitives of your own": "Index=- Positions=- Combine=- Scan=- apply=- apply_elementwise=- apply_variadic=- record=- wrt=- Uses=- Site=- rule_text=- sum_to=-",
 }
 # Takes a line or an Operand, or lies in memory:: or tree::, and is for the library's own use.

@@ -277,3 +277,15 @@ TEST_CASE("implicit: options outside of their range are refused")
                              [&] { wg::odeint(decay, b, times, {.rtol = -1}); });
     CHECK(allclose(wg::odeint(decay, b, times, {.rtol = 0, .atol = 1e-10})(1), b * std::exp(-1.0), 1e-8));
 }
+
+TEST_CASE("implicit: cg and bicgstab refuse an operator that is not linear")
+{
+    const auto affine = [](const D& z) { return 2.0 * z + 1.0; };
+    const auto squared = [](const D& z) { return z * z; };
+    const D b = {3.0, 3.0, 3.0}, c = {4.0, 4.0};
+    CHECK_THROWS_AS(wg::cg(affine, b), wg::NumericError);
+    CHECK_THROWS_AS(wg::bicgstab(affine, b), wg::NumericError);
+    CHECK_THROWS_AS(wg::cg(squared, c), wg::NumericError);
+    CHECK_THROWS_AS(wg::bicgstab(squared, c), wg::NumericError);
+    CHECK_THROWS_AS(wg::freeze([&](const D& right) { return wg::cg(affine, right); })(b), wg::NumericError);
+}

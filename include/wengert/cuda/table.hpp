@@ -118,7 +118,7 @@ inline void elementwise(const Primitive& p, const Block* const* in, Block& out)
 /// The result of f, which applies operations that have descriptions. They are not recorded, and none writes to the planned result.
 template <class F> Ref<Block> by_operations(std::uint8_t device, const Site& at, const F& f)
 {
-    const NoGrad unrecorded;
+    const detail::Unrecorded unrecorded;
     const Restore<PlannedResult> unplanned(current_thread().planned, {});
     const OnDevice there(device);
     Tape& tape = Tape::current();

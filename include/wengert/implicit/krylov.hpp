@@ -120,7 +120,7 @@ Tensor<T, D> krylov(ImplicitName method, const A& a, const Tensor<T, D>& given, 
                     const Site& at)
 {
     if (given.size() == 0) return given;
-    const NoGrad constants;
+    const detail::Unrecorded constants;
     const Tensor<T, D> scale = scale_of_squares(given), b = given / scale;
     const double n = static_cast<double>(b.size());
     const double most = most_or(options.iterations, 10 * n + 100);
@@ -148,8 +148,11 @@ Tensor<T, D> krylov(ImplicitName method, const A& a, const Tensor<T, D>& given, 
                                   one,
                                   zero};
     const KrylovState<T, D> s = while_loop(test, body, start, at);
-    const Tensor<T, D> residual = left(s);
-    const auto is_small = logical_and(residual <= limit, is_finite(limit));
+    // An operator that is not linear, an affine one say, makes a residual that is none of A x = b.
+    const Tensor<T, D> rest = b - a(s.x), residual = sqrt(inner(rest, rest));
+    const T most_off = std::sqrt(std::sqrt(std::numeric_limits<T>::epsilon()));
+    const auto is_true = residual <= maximum(limit, most_off * sqrt(inner(b, b)));
+    const auto is_small = logical_and(logical_and(left(s) <= limit, is_true), is_finite(limit));
     return settled(method, options.report, scale * s.x, is_small, s.count, zero, s.count, zero,
                    scale * residual, at);
 }

@@ -32,7 +32,7 @@ template <class F, class T, class D>
 Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& options, const Site& at)
 {
     if (start.size() == 0) return start;
-    const NoGrad constants;
+    const detail::Unrecorded constants;
     const T tolerance = tolerance_or<T>(options.tolerance, 2.0 / 3);
     const T most = T(most_or(options.iterations, 1000)), rounding = T(16) * std::numeric_limits<T>::epsilon();
     using State = BfgsState<T, D>;
@@ -95,7 +95,7 @@ public:
     {
         using detail::ImplicitName;
         using V = detail::Flat<X>;
-        const ComposedAt line(at);
+        const ComposedAt line(at, "minimize");
         options.demand("minimize", at);
         const std::tuple<P...> parameters(p...);
         const auto value = [f, x0, parameters, at](const V& v) {

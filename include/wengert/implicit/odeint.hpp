@@ -152,8 +152,9 @@ public:
           const Tensor<typename detail::Flat<Y>::value_type, D>& times, const P&... p) const
     {
         using V = detail::Flat<Y>;
-        const ComposedAt line(at);
-        options.demand("odeint", at);
+        constexpr std::string_view name = by_equation ? "odeint_adjoint" : "odeint";
+        const ComposedAt line(at, name);
+        options.demand(name, at);
         if (times.shape("odeint", at).size() != 1 || times.size() == 0)
             fail<ShapeError>("odeint",
                              "the times are of shape " + to_string(times.shape()) +

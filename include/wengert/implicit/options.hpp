@@ -13,9 +13,9 @@ inline void demand_option(bool good, std::string_view solver, std::string_view o
 {
     if (!good)
         fail<OptionError>(solver,
-                           "." + std::string(option) + " = " + digits_of(given, 6) + ": " +
-                               std::string(expected) + " is expected",
-                           at);
+                          "." + std::string(option) + " = " + digits_of(given, 6) + ": " +
+                              std::string(expected) + " is expected",
+                          at);
 }
 }  // namespace detail
 

@@ -17,7 +17,7 @@ Tensor<T, D> newton(ImplicitName of, const F& f, const Tensor<T, D>& start, cons
                     const Site& at)
 {
     if (start.size() == 0) return start;
-    const NoGrad constants;
+    const detail::Unrecorded constants;
     const T tolerance = tolerance_or<T>(options.tolerance, 2.0 / 3),
             most = T(most_or(options.iterations, 100));
     using State = NewtonState<T, D>;
@@ -55,7 +55,7 @@ template <class G, class T, class D>
 Tensor<T, D> iterate(const G& g, const Tensor<T, D>& start, const SolverOptions& options, const Site& at)
 {
     if (start.size() == 0) return start;
-    const NoGrad constants;
+    const detail::Unrecorded constants;
     const T tolerance = tolerance_or<T>(options.tolerance, 0.95),
             most = T(most_or(options.iterations, 10000));
     using State = IterationState<T, D>;
@@ -79,7 +79,7 @@ public:
     Y run(const Site& at, const SolverOptions& options, const F& f, const Y& y0, const P&... p) const
     {
         using detail::ImplicitName;
-        const ComposedAt line(at);
+        const ComposedAt line(at, "root");
         options.demand("root", at);
         const detail::FlatFunction<F, Y, P...> flat(f, y0, "root", at, p...);
         const auto found =
@@ -100,7 +100,7 @@ public:
     Z run(const Site& at, const SolverOptions& options, const F& f, const Z& z0, const P&... p) const
     {
         using detail::ImplicitName;
-        const ComposedAt line(at);
+        const ComposedAt line(at, "fixed_point");
         options.demand("fixed_point", at);
         const detail::FlatFunction<F, Z, P...> flat(f, z0, "fixed_point", at, p...);
         const auto found = detail::iterate(flat, detail::flatten_tree(z0, "fixed_point", at), options, at);

@@ -90,7 +90,7 @@ public:
         const V dt = T(d) * h_;
         if (is_traced()) return solved(b + dt * of_t_);
         const V found = [&] {
-            const NoGrad constant;
+            const detail::Unrecorded constant;
             return solved(b + dt * of_t_);
         }();
         const auto residual = [&](const V& u) {

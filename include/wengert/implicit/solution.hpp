@@ -117,7 +117,7 @@ template <class T, class D> struct MapInverse {
     }
     template <class U> Ref<Block> value(const Ref<Block>& r, const Site& at) const
     {
-        const NoGrad nothing_recorded;
+        const detail::Unrecorded nothing_recorded;
         const Untraced unseen;
         const auto& map = transposed ? maps->transposed : maps->plain;
         const OnDevice there(maps->device);
@@ -146,7 +146,7 @@ std::function<Tensor<T, D>(const Tensor<T, D>&)> inverse_at(const F& f, const Te
                                                             ImplicitName method, const SolverOptions& options,
                                                             const Site& at)
 {
-    const NoGrad constants;
+    const detail::Unrecorded constants;
     if (makes_matrix(v, options)) return DenseInverse<T, D>(dense_jacobian(f, v, at), at);
     using Inverse = MapInverse<T, D>;
     const auto plain = [f, v, at](const Tensor<T, D>& x) { return forward(f, v, x, "jvp", at).second; };

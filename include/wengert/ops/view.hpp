@@ -3,6 +3,7 @@
 
 #include "slices.hpp"
 #include "update.hpp"
+#include "writer.hpp"
 
 namespace wengert {
 
@@ -318,13 +319,6 @@ View<T, D> view(Tensor<T, D>& x, Slice a = {}, Slice b = {}, Slice c = {}, Slice
 {
     const Slice slices[] = {a, b, c, d, e, f};
     return {x, detail::resolve(slices, detail::given(slices), x.shape("view", at), at), at};
-}
-/// A part of a part is only read: assigning to it would write a copy.
-template <class T, class D>
-const Tensor<T, D> view(View<T, D>& x, Slice a, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
-                        Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    return view(static_cast<const Tensor<T, D>&>(x), a, b, c, d, e, f, at);
 }
 
 }  // namespace wengert

@@ -95,4 +95,21 @@ template <class T, class D>
     return Writer<T>(x, at);
 }
 
+template <class T, class Device> class View;  // view.hpp
+/// A part of a part is only read: assigning to it would write a copy.
+template <class T, class D>
+const Tensor<T, D> view(View<T, D>& x, Slice a = {}, Slice b = {}, Slice c = {}, Slice d = {}, Slice e = {},
+                        Slice f = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return view(static_cast<const Tensor<T, D>&>(x), a, b, c, d, e, f, at);
+}
+template <class T, class D>
+const Tensor<T, D> view(View<T, D>& x, const std::vector<Slice>& slices,
+                        Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return view(static_cast<const Tensor<T, D>&>(x), slices, at);
+}
+/// A part has no elements of its own: assign to it, or write(the variable).
+template <class T, class D> void write(View<T, D>& x, Site at = {}) = delete;
+
 }  // namespace wengert

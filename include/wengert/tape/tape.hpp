@@ -205,6 +205,7 @@ public:
     ActiveLevels active = 1;
     std::uint64_t forward_levels = 0;
     std::uint64_t levels_of_loops = 0;  ///< levels at which loops record whose bodies are being traced
+    int constants = 0;                  ///< scopes of NoGrad that are open
     int lowered = 0;                    ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;
     bool save_all = false;              ///< nodes keep every input and the output (audit)
@@ -259,26 +260,11 @@ inline bool depends_now(const AnyTensor& x)
     return x.node && tape.depends(*x.node, tape.active);
 }
 
-/// What a function is composed of is recorded at the line of the function's call, or of the call that this one stands in.
-class ComposedAt {
+namespace detail {
+/// Nothing is recorded while it lives: the library's own scope.
+class Unrecorded {
 public:
-    /// `function` stands in errors of what it is composed of.
-    explicit ComposedAt(const Site& at, std::string_view function = {})
-        : ComposedAt(Tape::current().site_override, at, detail::composed_name(), function)
-    {}
-
-private:
-    ComposedAt(Site& line, const Site& at, std::string_view& name, std::string_view function)
-        : line_(line, line.line ? line : at), name_(name, name.empty() ? function : name)
-    {}
-    Restore<Site> line_;
-    Restore<std::string_view> name_;
-};
-
-/// Nothing is recorded while it lives: for optimizers and measurements.
-class NoGrad {
-public:
-    NoGrad()
+    Unrecorded()
         : active_(Tape::current().active, 0), lowered_(Tape::current().lowered, Tape::current().lowered + 1)
     {}
 
@@ -286,48 +272,10 @@ private:
     Restore<ActiveLevels> active_;
     Restore<int> lowered_;
 };
-
-/// While it lives, a NaN or Inf that an operation or a derivative makes throws a NumericError that names it. Reals then keep the
-/// lines at which they are made, for errors and for gdb.
-class AnomalyMode {
-public:
-    AnomalyMode() : on_(Tape::current().anomaly, true) { Tape::current().tell_change(); }
-
-private:
-    Restore<bool> on_;
-};
-
-/// Switches off the rule that a zero cotangent never makes a NaN (docs/design.md), as in libraries without it.
-class AllowNaN {
-public:
-    AllowNaN()
-        : on_(Tape::current().allow_nan, true),
-          kernels_(kernels::zero_cotangent, std::numeric_limits<double>::quiet_NaN())
-    {}
-
-private:
-    Restore<bool> on_;
-    Restore<double> kernels_;
-};
-
-/// A fresh tape for the time of a scope; tensors recorded on another tape are refused there, detached ones welcome.
-class TapeScope {
-public:
-    TapeScope()
-        : tape_(current_thread()), outer_((Tape::current().tell_change(), current_thread().tape), &tape_)
-    {}
-    Tape& tape() { return tape_; }
-
-private:
-    Tape tape_;
-    struct Swap {
-        Swap(void*, Tape* inner) : outer(std::exchange(current_thread().tape, inner)) {}
-        ~Swap() { current_thread().tape = outer; }
-        void* outer;
-    } outer_;
-};
+}  // namespace detail
 
 }  // namespace wengert
 
+#include "scopes.hpp"
 #include "tape_impl.hpp"
 #include "report.hpp"

@@ -170,7 +170,7 @@ private:
     template <class Y, class Arguments>
     Y first_run(Arguments x, RunLog& log, Captured& captured, const Site& at) const
     {
-        const NoGrad nothing_recorded;
+        const detail::Unrecorded nothing_recorded;
         RunRecorder run(log);
         if (Tape::current().hooks) give_arguments(run, x, at);
         Y y(apply_at(*function_, at, x));

@@ -177,7 +177,7 @@ private:
     bool more(const LoopState& t) const
     {
         if (!options_.while_) return true;
-        const NoGrad looking;
+        const detail::Unrecorded looking;
         return options_.while_(filled<State>(t));
     }
     std::uint64_t most() const { return options_.steps ? options_.steps : ~std::uint64_t{0}; }

@@ -281,3 +281,146 @@ TEST_CASE("bodies: {.check = false} holds for rules of the user's and for deriva
     CHECK_NOTHROW(f(x));
     CHECK(wg::allclose(wg::grad(f)(x), wg::ones<double>({2}), 0.0));
 }
+
+namespace {
+
+/// Functions whose bodies and branches change a tensor from outside, which the graph's one run of a body cannot repeat.
+const std::vector<std::pair<std::string, std::function<D(const D&)>>> changers = {
+    {"a product in place",
+     [](const D& a) {
+         D w = a * 1.0;
+         return sum(wg::scan(
+                        [&](const D& s) {
+                            w *= 0.5;
+                            return std::pair(s + w, std::tuple());
+                        },
+                        a, 3)
+                        .first);
+     }},
+    {"a constant in place",
+     [](const D& a) {
+         D w = {1.0, 1.0};
+         return sum(wg::scan(
+                        [&](const D& s) {
+                            w *= 0.5;
+                            return std::pair(s + w, std::tuple());
+                        },
+                        a, 3)
+                        .first);
+     }},
+    {"a list",
+     [](const D& a) {
+         std::vector<D> all;
+         D y = sum(wg::scan(
+                       [&](const D& s) {
+                           all.push_back(s);
+                           return std::pair(s * 0.5, std::tuple());
+                       },
+                       a, 3)
+                       .first);
+         for (const D& x : all) y += sum(x);
+         return y;
+     }},
+    {"while_loop",
+     [](const D& a) {
+         D w = a * 1.0;
+         const auto below = [](const D& s) { return sum(s) < 50.0; };
+         return sum(wg::while_loop(
+             below,
+             [&](const D& s) {
+                 w *= 1.5;
+                 return s + w;
+             },
+             a));
+     }},
+    {"vmap",
+     [](const D& a) {
+         D w = a * 1.0;
+         return sum(wg::vmap([&](const D& r) {
+             w *= 0.5;
+             return r * sum(w);
+         })(a));
+     }},
+    {"a loop in a loop",
+     [](const D& a) {
+         D w = a * 1.0;
+         const auto inner = [&](const D& r) {
+             w *= 0.5;
+             return std::pair(r + w, std::tuple());
+         };
+         const auto outer = [&](const D& s) { return std::pair(wg::scan(inner, s, 2).first, std::tuple()); };
+         return sum(wg::scan(outer, a, 2).first);
+     }},
+    {"cond",
+     [](const D& a) {
+         D w = a * 1.0;
+         const auto twice = [&](const D& t) {
+             w *= 2.0;
+             return t * w;
+         };
+         const auto thrice = [&](const D& t) {
+             w *= 3.0;
+             return t + w;
+         };
+         return sum(wg::cond(sum(a) > 0.0, twice, thrice, a) + w);
+     }},
+};
+
+/// Those that a graph may hold, or that run as they are.
+const std::vector<std::pair<std::string, std::function<D(const D&)>>> keepers = {
+    {"the last step",
+     [](const D& a) {
+         D last;
+         const auto body = [&](const D& s) {
+             last = s * 2.0;
+             return std::pair(s * 0.5, std::tuple());
+         };
+         const D y = wg::scan(body, a, 3).first;
+         return sum(y + last);
+     }},
+    {"a branch's own",
+     [](const D& a) {
+         D w = a * 1.0;
+         const auto twice = [&](const D& t) {
+             w = t * 2.0;
+             return t * w;
+         };
+         const auto thrice = [&](const D& t) {
+             w = t * 3.0;
+             return t + w;
+         };
+         return sum(wg::cond(sum(a) > 0.0, twice, thrice, a) + w);
+     }},
+    {"a constant made once",
+     [](const D& a) {
+         D k;
+         const auto body = [&](const D& s) {
+             if (!k.defined()) k = D{1.0, 2.0} * 3.0;
+             return std::pair(s * k, std::tuple());
+         };
+         return sum(wg::scan(body, a, 3).first);
+     }},
+};
+
+}  // namespace
+
+TEST_CASE("freeze: what a body has put into a variable from outside is not read as a constant")
+{
+    const D a = {1.0, 2.0};
+    for (const auto& [name, f] : changers) {
+        INFO(name);
+        CHECK_THROWS_AS(freeze(f)(a), wg::TapeError);
+        CHECK_THROWS_AS(freeze(grad(f))(a), wg::TapeError);
+        CHECK_THROWS_AS(freeze(f, {.check = false})(a), wg::TapeError);
+        CHECK_THROWS_AS(freeze(wg::checkpoint(f))(a), wg::TapeError);
+    }
+    for (const auto& [name, f] : keepers) {
+        INFO(name);
+        const auto frozen = freeze(f);
+        const auto slope = freeze(grad(f));
+        for (const D& x : {a, D{-1.0, 0.5}, a}) {
+            CHECK(allclose(frozen(x), f(x), 1e-14));
+            CHECK(allclose(slope(x), grad(f)(x), 1e-14));
+        }
+    }
+}

@@ -169,3 +169,75 @@ TEST_CASE("wide integers among the arguments are compared whole")
         CHECK(frozen(D(1.0), Wide(5) << 100).item() == 5.0);
     }
 }
+
+TEST_CASE("a frozen function with a NoGrad in it has the derivative of the function itself")
+{
+    const auto f = [](const D& a) {
+        D s;
+        {
+            const wg::NoGrad off;
+            s = a * a;
+        }
+        return sum(s * a);
+    };
+    const auto looped = [](const D& a) {
+        const auto body = [](const D& s) {
+            D q;
+            {
+                const wg::NoGrad off;
+                q = s * s;
+            }
+            return std::pair(s + 0.1 * q * s, std::tuple());
+        };
+        return sum(wg::scan(body, a, 3).first);
+    };
+    const auto in_place = [](const D& a) {
+        D s = a * 1.0;
+        {
+            const wg::NoGrad off;
+            s *= a;
+        }
+        return sum(s * a);
+    };
+    const D x = {1.0, 2.0}, way = {1.0, -0.5};
+    const std::vector<std::function<D(const D&)>> functions = {f, looped, in_place};
+    for (const auto& h : functions) {
+        const D slope = wg::grad(h)(x), bend = wg::hvp(h)(x, way), along = wg::jvp(h, x, way).second;
+        const auto frozen = wg::freeze(h);
+        const auto inner = wg::freeze(wg::grad(h));
+        const auto outer = wg::freeze(wg::grad(frozen));
+        for (int call = 0; call < 3; ++call) {
+            CHECK(allclose(frozen(x), h(x), 1e-15));
+            CHECK(allclose(wg::grad(frozen)(x), slope, 1e-15));
+            CHECK(allclose(inner(x), slope, 1e-15));
+            CHECK(allclose(outer(x), slope, 1e-15));
+            CHECK(allclose(wg::hvp(frozen)(x, way), bend, 1e-15));
+            CHECK(allclose(wg::jvp(frozen, x, way).second, along, 1e-15));
+            CHECK(allclose(wg::grad(wg::checkpoint(frozen))(x), slope, 1e-15));
+        }
+        CHECK(frozen.stats().eager_calls > 0);
+        CHECK(frozen.explain().find("NoGrad") != std::string::npos);
+    }
+    const auto frozen = wg::freeze(f);  // no transform, no eager call
+    for (int call = 0; call < 3; ++call) static_cast<void>(frozen(x));
+    CHECK(frozen.stats().eager_calls == 0);
+}
+
+TEST_CASE("AllowNaN inside of a frozen function is refused, and around its call heeded")
+{
+    const auto f = [](const D& t) { return sum(where(t > 0.0, log(t), 0.0 * t)); };
+    const auto inside = [&](const D& t) {
+        const wg::AllowNaN on;
+        return wg::grad(f)(t);
+    };
+    const D x = {0.0, 2.0};
+    CHECK_THROWS_AS(wg::freeze(inside)(x), wg::TapeError);
+    const auto frozen = wg::freeze(wg::grad(f));
+    CHECK(allclose(frozen(x), D{0.0, 0.5}, 0.0));
+    {
+        const wg::AllowNaN on;
+        CHECK(std::isnan(frozen(x)(0).item()));
+        CHECK(std::isnan(inside(x)(0).item()));
+    }
+    CHECK(allclose(frozen(x), D{0.0, 0.5}, 0.0));
+}

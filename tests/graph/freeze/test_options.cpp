@@ -153,5 +153,6 @@ TEST_CASE("freeze: {.dynamic} names arguments that there are")
 {
     const auto square = freeze([](const D& x) { return x * x; }, {.dynamic = {0, 1}});
     CHECK_THROWS_AS(square(D{1.0, 2.0}), OptionError);
-    CHECK(allclose(freeze([](const D& x) { return x * x; }, {.dynamic = {0}})(D{1.0, 2.0}), D{1.0, 4.0}, 0.0));
+    CHECK(
+        allclose(freeze([](const D& x) { return x * x; }, {.dynamic = {0}})(D{1.0, 2.0}), D{1.0, 4.0}, 0.0));
 }

@@ -246,3 +246,23 @@ TEST_CASE("A solve by LAPACK keeps its factors for the derivatives")
     CHECK(wg::check_grads(wg::checkpoint(f), p).ok);
 }
 #endif
+
+TEST_CASE("external: what forward returns is no constant of a second derivative, which is refused")
+{
+    const auto sine = [](const R& x) {
+        R y;
+        wg::external(
+            std::span(&x, 1), std::span(&y, 1),
+            [](In v, Out w) {
+                w[0] = std::sin(v[0]);
+                return std::cos(v[0]);
+            },
+            [](double slope, auto, auto, auto g, auto to) { to[0] += slope * g[0]; },
+            [](double slope, auto, auto, auto dot, auto to) { to[0] += slope * dot[0]; });
+        return y * x;
+    };
+    CHECK(wg::grad(sine)(R(0.5)).value() == Approx(std::sin(0.5) + 0.5 * std::cos(0.5)));
+    CHECK(wg::jvp(sine, R(0.5), R(1.0)).second.value() == Approx(std::sin(0.5) + 0.5 * std::cos(0.5)));
+    CHECK_THROWS_AS(wg::grad(wg::grad(sine))(R(0.5)), wg::TapeError);
+    CHECK_THROWS_AS(wg::hvp(sine)(R(0.5), R(1.0)), wg::TapeError);
+}

@@ -119,7 +119,7 @@ std::pair<State, Y> scan_eagerly(const Call& call, State state, const Xs& xs, st
     std::vector<AnyTensor> results;
     for (std::int64_t k = 0; k < steps; ++k) append_to(results, step(state, slice_of(xs, k, at)));
     if (steps == 0) {  // an example says what there would have been
-        const NoGrad unrecorded;
+        const detail::Unrecorded unrecorded;
         const Speculation zeros;  // which nobody reads
         State example = state;
         step(example, with_rows(xs, example_slices(leaves_of(xs))));

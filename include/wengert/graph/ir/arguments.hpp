@@ -91,9 +91,12 @@ template <class Visitor, class X> void visit_part(Visitor& visitor, X& x)
     using tree::detail::Kind;
     constexpr Kind k = tree::detail::kind<Plain>;
     if constexpr (k == Kind::leaf) {
-        if constexpr (tree::is_number<Plain>)
+        if constexpr (tree::is_number<Plain>) {
+            static_assert(
+                requires { visitor.real(x); }, "wengert: scan, cond and vmap take tensors; for Reals write "
+                                               "plain loops and branches, or a kernel");
             visitor.real(x);
-        else if constexpr (requires { Visitor::shapes_shells; })
+        } else if constexpr (requires { Visitor::shapes_shells; })
             visitor.tensor(x);
         else if (x.defined()) [[likely]]
             visitor.tensor(x);

@@ -45,6 +45,10 @@ public:
 
     void by_value();
     std::shared_ptr<const void> settle(const Finding& f, const Site& at);
+    /// Has a value been computed under NoGrad, which a derivative of the graph would follow?
+    bool stops() const noexcept { return stops_; }
+    /// A body in it has.
+    void take_stops(bool stops) noexcept { stops_ = stops_ || stops; }
     /// Has it recorded something by its value that on other values would be an operation?
     bool varies() const noexcept { return varies_; }
     std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in, const InsideFunction& f,
@@ -64,6 +68,15 @@ public:
     {
         if (outer_ && !again) outer_->constant(b, at);
     }
+    /// A value of a body that has been traced, and that the program holds on to: it is that of no step, and must not be read. One that
+    /// is constant may be made once for all steps: it must not be read in the line that makes it, which changes it then.
+    struct Left {
+        Ref<Block> block;
+        bool constant;
+        Site at;
+    };
+    void leave(Left l) { left_.push_back(std::move(l)); }
+    const std::vector<Left>& left() const noexcept { return left_; }
     Graph& graph() noexcept { return graph_; }
     const std::vector<Ref<Block>>& blocks() const noexcept { return blocks_; }
     /// Values of the enclosing trace and variables that this one met, in the order of the inputs added for them.
@@ -96,14 +109,18 @@ private:
     /// Is it a constant of the innermost trace around this one that knows it? Then it is one here, whether this one or that met it
     /// first.
     bool is_constant_around(const Block& b) const;
+    /// Throws TapeError for what a body has left behind, in this trace or in one around it.
+    void demand_not_left(const Block& b, const Site& at) const;
+    const Trace* around() const;
     /// A block that has a value keeps it.
     void know(const Block& b, ValueId v);
     ValueId remember(const Ref<Block>& b, ValueId v);
 
     Recorder* outer_ = nullptr;
     KeyHook* outer_keys_ = nullptr;
-    bool running_ = false, varies_ = false;
+    bool running_ = false, varies_ = false, stops_ = false;
     std::uint64_t start_ = 0;  ///< nodes before it come from outside
+    int constants_ = 0;        ///< Tape::constants when it began
     int lowered_ = 0;          ///< Tape::lowered when it began: higher in a rule that runs meanwhile
     Graph graph_;
     IdTable known_;                   ///< by block
@@ -111,6 +128,7 @@ private:
     std::vector<AnyTensor> captured_;
     std::unordered_map<const Node*, ValueId> variables_;  ///< those of them with a node
     std::vector<Ref<Block>> aliases_;
+    std::vector<Left> left_;
     std::unordered_map<std::uint64_t, Ref<Block>> keys_;
 };
 

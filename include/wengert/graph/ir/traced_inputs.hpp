@@ -9,10 +9,10 @@ namespace wengert::detail {
 /// Declares a block as the next input, under a header of its own, by which a trace can tell it apart.
 AnyTensor traced_input(Trace& trace, const Ref<Block>& b, const Site& at);
 
-/// Finds the first value of a trace, one of its first `inputs` or the result of an operation, that something outside still holds.
-/// Returns no_value if there is none. Such a holder is a variable, which a replay would leave as it was. Or it is a function made
-/// in the trace, which would keep its array.
-ValueId escaped(Trace& trace, const HeldBlocks& held, std::size_t inputs = ~std::size_t{0});
+/// The values of a trace, of its first `inputs` and the results of operations, that something outside still holds.
+/// Such a holder is a variable, which a replay would leave as it was. Or it is a function made in the trace, which would keep its
+/// array.
+std::vector<ValueId> escaped(Trace& trace, const HeldBlocks& held, std::size_t inputs = ~std::size_t{0});
 
 }  // namespace wengert::detail
 

@@ -83,8 +83,9 @@ template <class X> struct IsolatedRecording {
         for (const ScalarSpan* s : stream.spans()) entered += s->entered.size();
         if (entered > 1)
             fail<TapeError>(transform,
-                            "f computes with tensors in between, or in checkpoints: its pattern is known "
-                            "where it consists of operations on Reals",
+                            "f has more in it than operations on Reals (tensors, checkpoints, transforms, "
+                            "rules of its own, external functions, parallel_for), through which no pattern "
+                            "is known: jacobian() takes it",
                             at);
         tree::for_each(  // what is none of this tape's is refused
             [&](const Real<T>& r) { static_cast<void>(stream.dependence(r.handle(), transform, at)); }, y);

@@ -176,7 +176,7 @@ private:
                                              const Shape& shape, const Site& at)
     {
         const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
-        const NoGrad off;
+        const detail::Unrecorded off;
         std::vector<Tensor<T>> values;
         for (const auto& x : in) values.push_back(Tensor<T>(AnyTensor{x.any().value, {}}));
         auto found = std::make_shared<CallPaths>();

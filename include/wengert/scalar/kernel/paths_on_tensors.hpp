@@ -213,7 +213,7 @@ private:
 template <class T> PathOutcomes outcomes_of(const Path& path, std::span<const T> cell)
 {
     const Restore<Recorder*> unseen(current_thread().recorder, nullptr);
-    const NoGrad off;
+    const detail::Unrecorded off;
     std::vector<Tensor<T>> numbers;
     for (const T x : cell) numbers.push_back(Tensor<T>(x));
     return PathsOnTensors<T>(numbers, Shape()).outcomes(path);

@@ -30,7 +30,8 @@ public:
     /// Writes y and returns the data that the rules get.
     virtual std::shared_ptr<const void> forward(std::span<const T> x, std::span<T> y) const = 0;
     virtual void run(Rule, const void* data, const ExternalSpans<T>&) const = 0;
-    /// On reals, for a derivative of the derivative. False for a rule that takes numbers alone.
+    /// On reals, for a derivative of the derivative. False for a rule that takes numbers alone, or what forward has made of numbers:
+    /// that would be a constant.
     virtual bool run(Rule, const void* data, const ExternalSpans<Real<T>>&) const = 0;
     virtual bool has_tangent() const = 0;
 };
@@ -86,7 +87,7 @@ public:
     void run(Rule rule, const void* data, const ExternalSpans<T>& s) const override { by(rule, data, s); }
     bool run(Rule rule, const void* data, const ExternalSpans<Real<T>>& s) const override
     {
-        return by(rule, data, s);
+        return std::is_void_v<Returned> && by(rule, data, s);
     }
     bool has_tangent() const override { return !std::is_same_v<Tangent, NoTangent>; }
     /// One for each type of functions: a checkpoint compares the operations of its runs by their primitives.
@@ -134,7 +135,8 @@ private:
 ///     tangent(x, y, ẋ, ẏ)           adds (∂y/∂x) ẋ to ẏ, likewise
 ///
 /// What forward returns, a factorization say, is kept as long as a derivative may want it and handed to the other two before x.
-/// Without a tangent forward mode throws NoForwardMode. Derivatives of higher order need rules that are templates over the number.
+/// Without a tangent forward mode throws NoForwardMode. Derivatives of higher order need rules that are templates over the number, and
+/// a forward that returns nothing: what it made of x would be a constant in them. What x does not decide belongs into captures.
 template <class Inputs, class Outputs, class Forward, class Reverse, class Tangent = detail::NoTangent>
 void external(const Inputs& inputs, Outputs&& outputs, Forward forward, Reverse reverse, Tangent tangent = {},
               Site at = {__builtin_FILE(), __builtin_LINE()})

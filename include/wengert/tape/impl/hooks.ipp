@@ -13,7 +13,7 @@ WENGERT_INLINE void Tape::pack(Node& n)
     const Restore<std::shared_ptr<SavedHooks>> without(hooks, nullptr);  // they may compute with tensors
     PackedValues p{now, std::vector<PackedValues::Value>(n.input_count + 1U)};
     bool any = false;
-    const NoGrad nothing_recorded;
+    const detail::Unrecorded nothing_recorded;
     // a checkpoint that runs again compares what the function does, not what hooks do
     const Restore<bool> rule(in_rule, true);
     for (std::size_t i = 0; i <= n.input_count; ++i) {
@@ -34,7 +34,7 @@ WENGERT_INLINE void Tape::unpack(Node& n)
 {
     const PackedValues p = packed.at(&n);
     const Restore<std::shared_ptr<SavedHooks>> without(hooks, nullptr);
-    const NoGrad nothing_recorded;
+    const detail::Unrecorded nothing_recorded;
     const Restore<bool> rule(in_rule, true);
     for (std::size_t i = 0; i < p.values.size(); ++i) {
         const auto& v = p.values[i];

@@ -48,7 +48,7 @@ WENGERT_INLINE AnyTensors LoopSection::rerun_loop(const SectionRule& rule, const
 
 WENGERT_INLINE LoopState advance_loop(LoopSteps& loop, LoopState state, std::uint64_t a, std::uint64_t b)
 {
-    const NoGrad nothing_recorded;
+    const detail::Unrecorded nothing_recorded;
     const auto without_nodes = [](LoopState& values) {
         for (AnyTensor& t : values)
             if (t.node) t = {Ref<Block>(seen_as(Tape::current(), t)), {}};

@@ -47,13 +47,38 @@ private:
     }
 };
 
-inline std::optional<TracedBody> traced_body(const Trace& outer, const std::vector<AnyTensor>& examples,
+/// Does the program hold on to values of a body's trace? The outer trace refuses to read them.
+inline bool leaves_values(Trace& outer, Trace& body, const HeldBlocks& held, std::size_t inputs)
+{
+    const std::vector<ValueId> found = escaped(body, held, inputs);
+    if (found.empty()) return false;
+    const std::vector<GraphNode>& nodes = body.graph().nodes();
+    std::vector<bool> varies(nodes.size());
+    for (ValueId v = 0; v < nodes.size(); ++v)
+        varies[v] =
+            nodes[v].kind == Graph::Kind::input || std::any_of(nodes[v].inputs.begin(), nodes[v].inputs.end(),
+                                                               [&](ValueId in) { return varies[in]; });
+    for (const ValueId v : found) outer.leave({body.blocks()[v], !varies[v], nodes[v].at});
+    return true;
+}
+
+/// What bodies within a body have left behind is refused in the outer trace, too.
+struct LeavesToOuter {
+    ~LeavesToOuter()
+    {
+        for (const Trace::Left& l : body.left()) outer.leave(l);
+    }
+    Trace &outer, &body;
+};
+
+inline std::optional<TracedBody> traced_body(Trace& outer, const std::vector<AnyTensor>& examples,
                                              BodyUse use, bool again, const BodyFunction& f, const Site& at)
 {
     Tape& tape = Tape::current();
+    const bool swept = tape.active != 0;
     const Restore<std::uint64_t> levels(tape.levels_of_loops, tape.levels_of_loops | tape.active);
     const int lowered_around = outer.lowered_outside();
-    const NoGrad unrecorded;
+    const detail::Unrecorded unrecorded;
     const Speculation speculation(!use.real);
     const Restore<int> deeper(body_depth(), body_depth() + 1);
     Trace trace;
@@ -62,6 +87,7 @@ inline std::optional<TracedBody> traced_body(const Trace& outer, const std::vect
     trace.body_of = use.loop;
     trace.body_at = at;
     trace.lowered_around = lowered_around;
+    const LeavesToOuter left{outer, trace};
     HeldBlocks held;
     std::vector<AnyTensor> in;
     for (const AnyTensor& t : examples) in.push_back(traced_input(trace, contiguous(t.value), at));
@@ -71,7 +97,9 @@ inline std::optional<TracedBody> traced_body(const Trace& outer, const std::vect
     held.add(*out);
     if (trace.effect) held.add({trace.effect, {}});
     // a rule that was made there and has captured a value, a variable: each step would leave another one
-    if (escaped(trace, held, in.size()) != no_value) return {};
+    if (leaves_values(outer, trace, held, in.size())) return {};
+    if (trace.stops() && swept) return {};  // a derivative of the body would follow what NoGrad keeps out
+    outer.take_stops(trace.stops());
     const BodyGuards guards(trace, in.size());
     if (!guards.possible || (guards.holds && !use.may_guard)) return {};
     for (const AnyTensor& t : *out) trace.output(t, at);
@@ -89,7 +117,7 @@ inline std::optional<TracedBody> trace_once(Recorder& outer, const std::vector<A
                                             BodyUse use, bool again, const BodyFunction& f, const Site& at)
 {
     try {
-        return traced_body(static_cast<const Trace&>(outer), examples, use, again, f, at);
+        return traced_body(static_cast<Trace&>(outer), examples, use, again, f, at);
     } catch (const MemoryError&) {
         throw;
     } catch (const std::bad_alloc&) {

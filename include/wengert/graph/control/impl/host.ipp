@@ -11,7 +11,7 @@ WENGERT_INLINE Ref<Block> run_host_call(const void* op, const Ref<Block>* in, st
 {
     const HostCall& h = *static_cast<const HostCall*>(op);
     if (runs_example()) return zeros_block(h.dtype, h.shape);
-    const NoGrad unrecorded;
+    const detail::Unrecorded unrecorded;
     const Untraced untraced;
     return (*h.call)(in);
 }

@@ -1,6 +1,7 @@
 // The bodies of trace.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 
 #include "../../../base/separate.hpp"
@@ -23,6 +24,7 @@ WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{
 #endif
     const Tape& tape = Tape::current();
     start = start_ = tape.mark().sequence;
+    constants_ = tape.constants;
     lowered_ = lowered_around = tape.lowered;
     // Last: what fails before leaves no recorder behind.
     outer_ = std::exchange(tape.thread().recorder, this);
@@ -53,6 +55,9 @@ WENGERT_INLINE void Trace::operation(const Primitive& p, const void* op, const B
     ValueList inputs;
     inputs.resize(n);
     for (std::size_t i = 0; i < n; ++i) inputs[i] = value_of(*in[i], at);
+    const auto varies = [&](ValueId v) { return graph_.node(v).kind != Graph::Kind::constant; };
+    if (Tape::current().constants > constants_)
+        stops_ = stops_ || std::any_of(inputs.begin(), inputs.end(), varies);
     remember(Ref<Block>(&out),
              graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at, segment));
 }
@@ -135,15 +140,34 @@ WENGERT_INLINE void Trace::refuse(std::string_view what, const Site& at)
     fail<TapeError>("freeze", std::string(what), at);
 }
 
+WENGERT_INLINE const Trace* Trace::around() const
+{
+    return static_cast<const Trace*>(outer_ ? outer_->trace_of_loops() : nullptr);
+}
+
 WENGERT_INLINE bool Trace::is_constant_around(const Block& b) const
 {
-    const auto around = [](const Trace& t) {
-        return static_cast<const Trace*>(t.outer_ ? t.outer_->trace_of_loops() : nullptr);
-    };
-    for (const Trace* t = around(*this); t; t = around(*t))
+    for (const Trace* t = around(); t; t = t->around())
         if (const ValueId there = t->known_.find(key_of(b)); there != no_value)
             return t->graph_.node(there).kind == Graph::Kind::constant;
     return false;
+}
+
+WENGERT_INLINE void Trace::demand_not_left(const Block& b, const Site& at) const
+{
+    const auto same = [&](const Left& left) {
+        const bool changes =
+            left.at.line == at.line && std::string_view(left.at.file) == std::string_view(at.file);
+        return left.block.get() == &b && (!left.constant || (changes && at.line > 0));
+    };
+    for (const Trace* t = this; t; t = t->around())
+        if (std::any_of(t->left_.begin(), t->left_.end(), same))
+            fail<TapeError>("freeze",
+                            "the body of a loop or branch has put a tensor of shape " + to_string(b.shape) +
+                                " into a variable from outside, which is read here. The body runs once for "
+                                "the graph, not once in each step: make what it changes a part of the state, "
+                                "or of what the branch returns",
+                            at);
 }
 
 WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
@@ -154,6 +178,7 @@ WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
         captured_.push_back({block, {}});
         return input(block, at);
     }
+    demand_not_left(b, at);
     constant(b, at);
     if (b.access.writers) return graph_.constant(copy_of(*on_host(block)), at);  // its elements may change
     return remember(block, graph_.constant(readable(block), at));

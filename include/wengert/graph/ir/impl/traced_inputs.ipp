@@ -23,7 +23,7 @@ inline std::int64_t outside_references(const Block& b,
            (at != held.end() ? at->second : 0);
 }
 
-WENGERT_INLINE ValueId escaped(Trace& trace, const HeldBlocks& held, std::size_t inputs)
+WENGERT_INLINE std::vector<ValueId> escaped(Trace& trace, const HeldBlocks& held, std::size_t inputs)
 {
     std::unordered_map<const Block*, std::int64_t> count;
     for (const Block* b : held.all) ++count[b];
@@ -35,10 +35,11 @@ WENGERT_INLINE ValueId escaped(Trace& trace, const HeldBlocks& held, std::size_t
         if (b && b->base) ++count[b->base];
     for (const auto& b : trace.aliases()) ++count[b->base];
     const Graph& g = trace.graph();
+    std::vector<ValueId> found;
     for (ValueId v = 0; v < g.size(); ++v)
         if (counts(g.node(v)) && trace.blocks()[v] && outside_references(*trace.blocks()[v], count) > 0)
-            return v;
-    return no_value;
+            found.push_back(v);
+    return found;
 }
 
 }  // namespace wengert::detail

@@ -15,7 +15,7 @@ WENGERT_INLINE Ref<Block> run_loop(const void* op, const Ref<Block>* in, std::si
     const LoopParameters& p = *static_cast<const Loop*>(op)->parameters;
     if (Speculation::active()) return packed_example(p, in);
     const Untraced untraced;
-    const NoGrad unrecorded;
+    const detail::Unrecorded unrecorded;
     auto plans = p.code->take(p);
     LoopSkeleton<LoopRun> run(p, *plans, in, n - p.ignored);
     run.go();

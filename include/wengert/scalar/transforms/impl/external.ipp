@@ -47,8 +47,9 @@ Tensor<T> External<T>::by_rule(Rule rule, std::size_t n, const Tensor<T>& x, con
         fail<TapeError>(name,
                         std::string("a derivative of its ") +
                             (rule == Rule::reverse ? "reverse" : "tangent") +
-                            " rule is asked for, which takes numbers alone: make it a template over the "
-                            "number, std::span<const Number>, in terms of operations on Reals",
+                            " rule is asked for, which takes numbers alone, or what forward has returned: "
+                            "make it a template over the number, std::span<const Number>, in terms of "
+                            "operations on x and y, with a forward that returns nothing",
                         line);
     return stack(out);
 }
