@@ -298,3 +298,25 @@ TEMPLATE_TEST_CASE("erfcx beside its continued fraction in long double", "", dou
               8 * std::numeric_limits<T>::epsilon() * size);
     }
 }
+
+TEMPLATE_TEST_CASE("derivatives of erfcx to the third order, where the tail's series would overflow", "",
+                   double, float)
+{
+    using T = TestType;
+    const auto slope = [](const auto& f) {
+        return [f](const Tensor<T>& t) { return wg::grad([f](const Tensor<T>& u) { return sum(f(u)); })(t); };
+    };
+    const auto y = [](const Tensor<T>& t) { return erfcx(t); };
+    const auto first = slope(y), second = slope(first), third = slope(second);
+    for (const double at : {-1e-3, 0.0, 1e-30, 1e-20, 1e-10, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 1.0, 2.0}) {
+        const Tensor<T> x = tensor_of<T>({static_cast<T>(at)});
+        // y' = 2 x y − 2/√π, y'' = 2 y + 2 x y', y''' = 4 y' + 2 x y''
+        const double v = static_cast<double>(scaled_erfc(static_cast<T>(at)).first);
+        const double v1 = 2 * at * v - 2 / std::sqrt(std::numbers::pi), v2 = 2 * v + 2 * at * v1,
+                     v3 = 4 * v1 + 2 * at * v2;
+        INFO("at " << at);
+        const double most = 200 * static_cast<double>(std::numeric_limits<T>::epsilon());
+        CHECK(std::abs(static_cast<double>(second(x)(0).item()) - v2) < most);
+        CHECK(std::abs(static_cast<double>(third(x)(0).item()) - v3) < most);
+    }
+}

@@ -231,3 +231,33 @@ TEST_CASE("An exception between the inputs of a sweep leaves no adjoint to later
     for (std::size_t k = 0; k < x.size(); ++k) CHECK(after[k].value() == before[k].value());
     for (const double adjoint : stream().zeros) CHECK(adjoint == 0.0);
 }
+
+TEST_CASE("hvp of spans that are longer than the caches is that of short ones")
+{
+    // x ← x + h (p − x²), q: 90,000 steps are 540,000 operations, which the sweep loads early
+    const auto run = [](const Reals& z, int steps) {
+        R x = z[0];
+        const R& p = z[1];
+        for (int i = 0; i < steps; ++i) x += 1e-4 * (p - x * x) * exp(-0.1 * x);
+        return x * p;
+    };
+    using T2 = wg::Tangents<wg::Tangents<double, 2>, 2>;
+    const auto by_tangents = [](double x0, double p0, int steps) {
+        using T1 = wg::Tangents<double, 2>;
+        T2 x = T2::variable(T1::variable(x0, 0), 0);
+        const T2 p = T2::variable(T1::variable(p0, 1), 1);
+        for (int i = 0; i < steps; ++i) x += T2(1e-4) * (p - x * x) * exp(T2(-0.1) * x);
+        const T2 y = x * p;
+        return std::array{y.tangent(0).tangent(0), y.tangent(0).tangent(1), y.tangent(1).tangent(1)};
+    };
+    for (const int steps : {100, 90000}) {
+        const auto f = [&](const Reals& z) { return run(z, steps); };
+        const Reals at = {0.4, 1.3};
+        const auto h = by_tangents(0.4, 1.3, steps);
+        const Reals first = wg::hvp(f)(at, Reals{1.0, 0.0}), second = wg::hvp(f)(at, Reals{0.0, 1.0});
+        CHECK(near(first[0].value(), h[0], 1e-9));
+        CHECK(near(first[1].value(), h[1], 1e-9));
+        CHECK(near(second[0].value(), h[1], 1e-9));
+        CHECK(near(second[1].value(), h[2], 1e-9));
+    }
+}

@@ -154,7 +154,9 @@ struct Erfcx {
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V& y)
     {
         constexpr double scale = std::numbers::inv_sqrtpi;
-        const V near = lit(2) * (x * y) - lit(2 * scale), u = lit(1) / (x * x);
+        const V near = lit(2) * (x * y) - lit(2 * scale);
+        // where it is not wanted it must not overflow: derivatives of infinity would be NaN
+        const V large = where(x > lit(28), x, lit(28)), u = lit(1) / (large * large);
         V far = lit(135135.0 / 64) * u;
         for (const double c : {10395.0 / 32, 945.0 / 16, 105.0 / 8, 15.0 / 4, 3.0 / 2})
             far = (lit(c) - far) * u;

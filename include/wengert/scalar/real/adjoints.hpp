@@ -19,6 +19,32 @@ using WithTangent = Tangents<double, 1>;
     if (k >= first) x.tangent(0) = dots[k - first];
     return x;
 }
+/// The same number in the loop of a sweep, which takes its products and quotients in line. Elsewhere that is only longer.
+struct LoopNumber : WithTangent {
+    using WithTangent::WithTangent;
+    [[gnu::always_inline]] LoopNumber(const WithTangent& x) : WithTangent(x) {}
+    [[gnu::always_inline]] friend LoopNumber operator*(const LoopNumber& a, const LoopNumber& b)
+    {
+        LoopNumber y(a.plain() * b.plain());
+        y.add_in_line(a, b.plain());
+        y.add_in_line(b, a.plain());
+        return y;
+    }
+    [[gnu::always_inline]] friend LoopNumber operator/(const LoopNumber& a, const LoopNumber& b)
+    {
+        LoopNumber y(a.plain() / b.plain());
+        y.add_in_line(a, 1 / b.plain());
+        y.add_in_line(b, -y.plain() / b.plain());
+        return y;
+    }
+    [[gnu::always_inline]] friend LoopNumber operator-(const LoopNumber& a)
+    {
+        LoopNumber y(-a.plain());
+        y.tangent(0) = -a.tangent(0);
+        return y;
+    }
+};
+
 /// An adjoint and its tangent are loaded and stored as one: a load of both would wait for two stores of one each.
 using AdjointPair [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = double;
 
@@ -290,7 +316,6 @@ private:
     template <bool guarded, bool inside, bool far>
     void sweep_plain(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end);
     void sweep_function(ChunkAdjoints& part, std::uint32_t i, double g);
-    template <bool far>
     void sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end, bool guarded);
     void sweep_recorded(ChunkAdjoints& part, ScalarPosition begin, ScalarPosition end, bool guarded);
 

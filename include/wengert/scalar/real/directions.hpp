@@ -69,21 +69,21 @@ public:
         Tangents y = a;
         return y -= b;
     }
-    [[gnu::always_inline]] friend Tangents operator*(const Tangents& a, const Tangents& b)
+    friend Tangents operator*(const Tangents& a, const Tangents& b)
     {
         Tangents y(a.value_ * b.value_);
         y.add(a, b.value_);
         y.add(b, a.value_);
         return y;
     }
-    [[gnu::always_inline]] friend Tangents operator/(const Tangents& a, const Tangents& b)
+    friend Tangents operator/(const Tangents& a, const Tangents& b)
     {
         Tangents y(a.value_ / b.value_);
         y.add(a, T(1) / b.value_);
         y.add(b, -y.value_ / b.value_);
         return y;
     }
-    [[gnu::always_inline]] friend Tangents operator-(const Tangents& a)
+    friend Tangents operator-(const Tangents& a)
     {
         Tangents y(-a.value_);
         for (std::size_t k = 0; k < N; ++k) y.dots_[k] = -a.dots_[k];
@@ -119,7 +119,8 @@ public:
     constexpr const T& plain() const noexcept { return value_; }
     static constexpr bool is_active() noexcept { return true; }
     /// Adds factor times x's tangents. One that is 0 makes no NaN of an infinite derivative.
-    [[gnu::always_inline]] void add(const Tangents& x, const T& factor)
+    void add(const Tangents& x, const T& factor) { add_in_line(x, factor); }
+    [[gnu::always_inline]] void add_in_line(const Tangents& x, const T& factor)
     {
         if (detail::is_finite_number(factor)) [[likely]]
             for (std::size_t k = 0; k < N; ++k) dots_[k] += factor * x.dots_[k];
@@ -128,7 +129,7 @@ public:
     }
 
 private:
-    /// Apart, so that compilers take products and quotients in line.
+    /// Apart, so that what is in line is short.
     [[gnu::noinline, gnu::cold]] void add_infinite(const Tangents& x, const T& factor)
     {
         for (std::size_t k = 0; k < N; ++k)

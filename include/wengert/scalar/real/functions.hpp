@@ -113,6 +113,7 @@ template <detail::ActiveNumber X> bool isfinite(const X& x) { const X most(detai
 template <detail::ActiveNumber X> bool is_finite(const X& x) { return isfinite(x); }
 template <detail::ActiveNumber X> X round_even(const X& x) { return nearbyint(x); }
 template <detail::ActiveNumber X> X where(bool condition, const X& a, const X& b) { return condition ? a : b; }
+template <detail::ActiveNumber X> X where(bool condition, const X& a, Literal b) { return condition ? a : X(b); }
 template <detail::ActiveNumber X> bool signbit(const X& x) { using std::signbit; return signbit(x.value()); }
 // clang-format on
 

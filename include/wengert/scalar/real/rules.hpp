@@ -143,8 +143,7 @@ __attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e,
         return;
     }
     case code(ScalarOp::sqrt, unary):
-        return passed_over(first()) ? void()
-                                    : add(e.a(), unary_rule(ScalarOp::sqrt, first(), result, result));
+        return passed_over(first()) ? void() : add(e.a(), unary_pull(Sqrt(), first(), result, result));
     default: __builtin_unreachable();
     }
 }

@@ -115,10 +115,10 @@ template <class N, class Value, class Add>
 
 /// Forward over reverse in one pass: values with their tangents, adjoints with theirs, and nothing is recorded. Arithmetic is in line,
 /// functions are not, so that the loop has its registers for itself.
-template <bool far>
-void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begin, std::uint32_t end,
-                                         bool guarded)
+WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begin,
+                                                        std::uint32_t end, bool guarded)
 {
+    const bool far = end - begin >= LoadsEarly::long_span;
     const ScalarTangents& tangents = *ScalarForward(stream_, forward_).plain_up_to(part.chunk + end);
     const ScalarEntry* const entries = &stream_.entry(part.chunk);
     const auto base = static_cast<std::uint32_t>(part.base - part.chunk);
@@ -131,7 +131,7 @@ void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begi
     };
     for (std::uint32_t i = end; i-- > begin;) {
         const ScalarEntry& e = entries[i];
-        if constexpr (far) {
+        if (far) {
             LoadsEarly::lines_before(&e), LoadsEarly::lines_before(adjoints + 2 * (i - base), 2);
             LoadsEarly::lines_before(dots + (i - first));
         }
@@ -144,11 +144,15 @@ void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std::uint32_t begi
             if (k < base || (guarded && is_zero_by_rule(g.plain(), 0.0, r.plain()))) return;
             add_pair(adjoints + 2 * (k - base), r);
         };
-        const auto result = [=]() __attribute__((always_inline)) { return value(i); };
-        const auto cotangent = [&]() __attribute__((always_inline))->const WithTangent& { return g; };
+        const auto number = [=](std::uint32_t k) __attribute__((always_inline))
+        {
+            return LoopNumber(value(k));
+        };
+        const auto result = [=]() __attribute__((always_inline)) { return number(i); };
+        const auto cotangent = [&]() __attribute__((always_inline)) { return LoopNumber(g); };
         if (!e.is_function()) [[likely]]
-            pull_arithmetic<false, WithTangent>(e, cotangent, cotangent, result, value, add_to,
-                                                [](const WithTangent&) {});
+            pull_arithmetic<false, LoopNumber>(e, cotangent, cotangent, result, number, add_to,
+                                               [](const LoopNumber&) {});
         else if (e.op() == ScalarOp::link)
             add(e.far, g);
         else
@@ -237,10 +241,8 @@ WENGERT_INLINE void ScalarAdjoints::sweep(const ScalarSpan& s, ScalarPosition fr
     const auto end = static_cast<std::uint32_t>(span_end - s.chunk);
     const auto here = [&](const Ref<Node>& n) { return static_cast<ScalarSpan*>(n->op)->chunk == s.chunk; };
     const bool inside = std::none_of(s.older.begin(), s.older.end(), here);
-    if (forward_ && end - begin < LoadsEarly::long_span)
-        sweep_with_tangents<false>(part, begin, end, guarded);
-    else if (forward_)
-        sweep_with_tangents<true>(part, begin, end, guarded);
+    if (forward_)
+        sweep_with_tangents(part, begin, end, guarded);
     else if (!guarded)
         sweep_plain<false, false, false>(part, begin, end);
     else if (!inside)
