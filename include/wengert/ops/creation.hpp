@@ -210,11 +210,15 @@ template <class T, class D> Tensor<T, D> stop_gradient(const Tensor<T, D>& x) { 
 /// What allclose forgives.
 template <class T> inline constexpr double close_enough = std::is_same_v<T, float> ? 1e-5 : 1e-8;
 
-/// Equal shapes and |a − b| ≤ tolerance (1 + |b|) everywhere; a NaN equals nothing.
+/// Equal shapes and |a − b| ≤ tolerance (1 + |b|) everywhere; a NaN equals nothing. Throws OptionError for a tolerance that is negative
+/// or NaN.
 template <class T, class D>
 bool allclose(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D>>& b,
               double tolerance = close_enough<T>, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
+    if (!(tolerance >= 0))
+        fail<OptionError>("allclose",
+                          "tolerance = " + detail::digits_of(tolerance, 6) + ": 0 or more is expected", at);
     if (!(a.shape("allclose", at) == b.shape("allclose", at))) return false;
     note_read(*a.any().value, Read::elements, {});
     note_read(*b.any().value, Read::elements, {});

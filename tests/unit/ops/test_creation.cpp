@@ -196,3 +196,12 @@ TEST_CASE("a number that the elements cannot have is refused, with its line", "[
     CHECK(values(I{1.0, -2147483648.0}) == std::vector<std::int32_t>{1, -2147483647 - 1});
     CHECK(values(Tensor<std::int64_t>{0} - 0x1p62) == std::vector<std::int64_t>{-(std::int64_t{1} << 62)});
 }
+
+TEST_CASE("allclose refuses a tolerance that nothing can meet")
+{
+    const Tensor<double> m = {1.0, 2.0};
+    for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN()})
+        CHECK_THROWS_AS(allclose(m, m, bad), OptionError);
+    CHECK(allclose(m, m, 0.0));
+    CHECK_FALSE(allclose(m, Tensor<double>{1.0, 3.0}, 0.0));
+}
