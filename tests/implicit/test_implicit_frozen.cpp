@@ -118,14 +118,12 @@ TEST_CASE("implicit: a frozen solver without derivatives throws where one is ask
                             {.orders = static_cast<int>(orders)});
         };
     };
-    for (const std::int64_t orders : {0, -1}) {
-        const auto f = with(orders);
-        const auto total = [&](const D& p) { return sum(f(p)); };
-        CHECK(allclose(wg::freeze(f)(at), f(at), 0.0));
-        CHECK_THROWS_AS(wg::freeze(wg::grad(total))(at), wg::TapeError);
-        const auto frozen = wg::freeze(f);
-        CHECK_THROWS_AS(wg::grad([&](const D& p) { return sum(frozen(p)); })(at), wg::TapeError);
-        CHECK_THROWS_AS(wg::jvp(frozen, at, at), wg::TapeError);
-        CHECK(allclose(wg::grad(total)(at), wg::grad([&](const D& p) { return sum(with(3)(p)); })(at), 0.0));
-    }
+    const auto f = with(0);
+    const auto total = [&](const D& p) { return sum(f(p)); };
+    CHECK(allclose(wg::freeze(f)(at), f(at), 0.0));
+    CHECK_THROWS_AS(wg::freeze(wg::grad(total))(at), wg::TapeError);
+    const auto frozen = wg::freeze(f);
+    CHECK_THROWS_AS(wg::grad([&](const D& p) { return sum(frozen(p)); })(at), wg::TapeError);
+    CHECK_THROWS_AS(wg::jvp(frozen, at, at), wg::TapeError);
+    CHECK(allclose(wg::grad(total)(at), wg::grad([&](const D& p) { return sum(with(3)(p)); })(at), 0.0));
 }

@@ -95,9 +95,9 @@ TEST_CASE("linalg: singular and indefinite matrices")
         [] {
             la::cholesky(D{{1.0, 2.0}, {2.0, 1.0}});
         });
-    refuses<wg::NumericError>(__LINE__,
-                              "[solve_triangular] of float64, shape (2, 2): singular to working precision",
-                              [&] { la::lstsq(dependent, b); });
+    refuses<wg::NumericError>(
+        __LINE__, "[lstsq: solve_triangular] of float64, shape (2, 2): singular to working precision",
+        [&] { la::lstsq(dependent, b); });
     refuses<wg::NumericError>(__LINE__, "[solve_triangular] of float64, shape (2, 2): singular",
                               [&] { la::lu(dependent); });
 }

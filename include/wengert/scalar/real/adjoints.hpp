@@ -5,11 +5,9 @@
 #include <map>
 
 #include "../../tape/walk.hpp"
-#include "directions.hpp"
+#include "adjoint_pairs.hpp"
 
 namespace wengert::detail {
-
-using WithTangent = Tangents<double, 1>;
 
 /// An entry's value and tangent, by its index in the chunk. The first dot is that of index `first`.
 [[gnu::always_inline]] inline WithTangent with_tangent(const ScalarEntry* entries, const double* dots,
@@ -19,52 +17,6 @@ using WithTangent = Tangents<double, 1>;
     if (k >= first) x.tangent(0) = dots[k - first];
     return x;
 }
-/// The same number in the loop of a sweep, which takes its products and quotients in line. Elsewhere that is only longer.
-struct LoopNumber : WithTangent {
-    using WithTangent::WithTangent;
-    [[gnu::always_inline]] LoopNumber(const WithTangent& x) : WithTangent(x) {}
-    [[gnu::always_inline]] friend LoopNumber operator*(const LoopNumber& a, const LoopNumber& b)
-    {
-        LoopNumber y(a.plain() * b.plain());
-        y.add_in_line(a, b.plain());
-        y.add_in_line(b, a.plain());
-        return y;
-    }
-    [[gnu::always_inline]] friend LoopNumber operator/(const LoopNumber& a, const LoopNumber& b)
-    {
-        LoopNumber y(a.plain() / b.plain());
-        y.add_in_line(a, 1 / b.plain());
-        y.add_in_line(b, -y.plain() / b.plain());
-        return y;
-    }
-    [[gnu::always_inline]] friend LoopNumber operator-(const LoopNumber& a)
-    {
-        LoopNumber y(-a.plain());
-        y.tangent(0) = -a.tangent(0);
-        return y;
-    }
-};
-
-/// An adjoint and its tangent are loaded and stored as one: a load of both would wait for two stores of one each.
-using AdjointPair [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = double;
-
-/// An adjoint and its tangent, which are 0 afterwards.
-[[gnu::always_inline]] inline WithTangent taken(double* from) noexcept
-{
-    auto* const pair = reinterpret_cast<AdjointPair*>(from);
-    const AdjointPair g = *pair;
-    *pair = AdjointPair{};
-    WithTangent out(g[0]);
-    out.tangent(0) = g[1];
-    return out;
-}
-[[gnu::always_inline]] inline void add_pair(double* to, const WithTangent& g) noexcept
-{
-    *reinterpret_cast<AdjointPair*>(to) += AdjointPair{g.plain(), g.tangent(0)};
-}
-inline bool is_zero(double g) noexcept { return g == 0.0; }
-inline bool is_zero(const WithTangent& g) noexcept { return g.plain() == 0.0 && g.tangent(0) == 0.0; }
-
 /// The adjoints of the positions of one chunk, from the first that the walk can reach.
 struct ChunkAdjoints {
     ChunkAdjoints(ScalarPosition where, ScalarPosition first) : chunk(where), base(first) {}
