@@ -218,6 +218,23 @@ TEST_CASE("a frozen function with a NoGrad in it has the derivative of the funct
         CHECK(frozen.stats().eager_calls > 0);
         CHECK(frozen.explain().find("NoGrad") != std::string::npos);
     }
+    const auto frozen_loop = wg::freeze(looped);  // one node, as no transform asks for more
+    static_cast<void>(frozen_loop(x));
+    const auto training = wg::freeze([](const D& w0) {
+        const auto step = [](const D& w) {
+            const D slope_of = wg::grad([](const D& v) { return sum(v * v * v); })(w);
+            D next = w;
+            {
+                const wg::NoGrad off;
+                next = next - 0.01 * slope_of;
+            }
+            return std::pair(next, std::tuple());
+        };
+        return wg::scan(step, w0, 300).first;
+    });
+    static_cast<void>(training(x));
+    CHECK(frozen_loop.stats().recorded_ops < 20);
+    CHECK(training.stats().recorded_ops < 20);
     const auto frozen = wg::freeze(f);  // no transform, no eager call
     for (int call = 0; call < 3; ++call) static_cast<void>(frozen(x));
     CHECK(frozen.stats().eager_calls == 0);
