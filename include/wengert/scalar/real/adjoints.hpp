@@ -77,7 +77,8 @@ struct ChunkAdjoints {
     void give_up(std::vector<double>& zeros, bool once)
     {
         if (plain.empty() || plain.size() < zeros.size()) return;
-        if (!once || swept != used) std::fill(plain.begin(), plain.end(), 0.0);  // else the sweep has done it
+        // Else the sweep has done it. Behind those that have been used there may be many, of a larger sweep.
+        if (!once || swept != used) std::fill_n(plain.begin(), (used + 1) * width, 0.0);
         std::fill_n(plain.begin(), width, 0.0);
         zeros = std::move(plain);
     }
