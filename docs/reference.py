@@ -153,7 +153,8 @@ def declarations(text, private=False):
         elif mark.startswith(("//", "/*")) or mark.lstrip().startswith("#"):
             comment = comment if flat else []
         elif mark == ";":
-            if flat and not is_type(flat) and (private or not hidden[-1]):  # no class that is defined elsewhere
+            known = flat and not is_type(flat) and not flat.endswith("= delete")  # no class that is defined elsewhere
+            if known and (private or not hidden[-1]):
                 last = len(found)
                 found.append((tuple(scopes), " ".join(comment), flat))
             head, comment, last_end = "", [], at

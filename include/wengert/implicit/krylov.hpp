@@ -148,8 +148,8 @@ Tensor<T, D> krylov(ImplicitName method, const A& a, const Tensor<T, D>& given, 
                                   one,
                                   zero};
     const KrylovState<T, D> s = while_loop(test, body, start, at);
-    // An operator that is not linear, an affine one say, makes a residual that is none of A x = b.
-    const Tensor<T, D> rest = b - a(s.x), residual = sqrt(inner(rest, rest));
+    // An operator that is not linear, an affine one say, makes a residual that is none of A x = b. That of GMRES is computed anew.
+    const Tensor<T, D> rest = gmres ? s.r : b - a(s.x), residual = sqrt(inner(rest, rest));
     const T most_off = std::sqrt(std::sqrt(std::numeric_limits<T>::epsilon()));
     const auto is_true = residual <= maximum(limit, most_off * sqrt(inner(b, b)));
     const auto is_small = logical_and(logical_and(left(s) <= limit, is_true), is_finite(limit));

@@ -284,29 +284,22 @@ TEST_CASE("bodies: {.check = false} holds for rules of the user's and for deriva
 
 namespace {
 
+/// Three steps that halve w, each adding it to the state.
+D halving(const D& a, D w)
+{
+    const auto body = [&](const D& s) {
+        w *= 0.5;
+        return std::pair(s + w, std::tuple());
+    };
+    return sum(wg::scan(body, a, 3).first);
+}
+
 /// Functions whose bodies and branches change a tensor from outside, which the graph's one run of a body cannot repeat.
 const std::vector<std::pair<std::string, std::function<D(const D&)>>> changers = {
-    {"a product in place",
-     [](const D& a) {
-         D w = a * 1.0;
-         return sum(wg::scan(
-                        [&](const D& s) {
-                            w *= 0.5;
-                            return std::pair(s + w, std::tuple());
-                        },
-                        a, 3)
-                        .first);
-     }},
+    {"a product in place", [](const D& a) { return halving(a, a * 1.0); }},
     {"a constant in place",
      [](const D& a) {
-         D w = {1.0, 1.0};
-         return sum(wg::scan(
-                        [&](const D& s) {
-                            w *= 0.5;
-                            return std::pair(s + w, std::tuple());
-                        },
-                        a, 3)
-                        .first);
+         return halving(a, {1.0, 1.0});
      }},
     {"a list",
      [](const D& a) {

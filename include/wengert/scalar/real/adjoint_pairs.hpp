@@ -14,17 +14,11 @@ struct LoopNumber : WithTangent {
     [[gnu::always_inline]] LoopNumber(const WithTangent& x) : WithTangent(x) {}
     [[gnu::always_inline]] friend LoopNumber operator*(const LoopNumber& a, const LoopNumber& b)
     {
-        LoopNumber y(a.plain() * b.plain());
-        y.add_in_line(a, b.plain());
-        y.add_in_line(b, a.plain());
-        return y;
+        return product(a, b);
     }
     [[gnu::always_inline]] friend LoopNumber operator/(const LoopNumber& a, const LoopNumber& b)
     {
-        LoopNumber y(a.plain() / b.plain());
-        y.add_in_line(a, 1 / b.plain());
-        y.add_in_line(b, -y.plain() / b.plain());
-        return y;
+        return quotient(a, b);
     }
     [[gnu::always_inline]] friend LoopNumber operator-(const LoopNumber& a)
     {

@@ -69,20 +69,8 @@ public:
         Tangents y = a;
         return y -= b;
     }
-    friend Tangents operator*(const Tangents& a, const Tangents& b)
-    {
-        Tangents y(a.value_ * b.value_);
-        y.add(a, b.value_);
-        y.add(b, a.value_);
-        return y;
-    }
-    friend Tangents operator/(const Tangents& a, const Tangents& b)
-    {
-        Tangents y(a.value_ / b.value_);
-        y.add(a, T(1) / b.value_);
-        y.add(b, -y.value_ / b.value_);
-        return y;
-    }
+    friend Tangents operator*(const Tangents& a, const Tangents& b) { return product(a, b); }
+    friend Tangents operator/(const Tangents& a, const Tangents& b) { return quotient(a, b); }
     friend Tangents operator-(const Tangents& a)
     {
         Tangents y(-a.value_);
@@ -126,6 +114,22 @@ public:
             for (std::size_t k = 0; k < N; ++k) dots_[k] += factor * x.dots_[k];
         else
             add_infinite(x, factor);
+    }
+
+    // In line wherever they are called, which is longer than a call: for a loop of few operations (adjoint_pairs.hpp).
+    [[gnu::always_inline]] static Tangents product(const Tangents& a, const Tangents& b)
+    {
+        Tangents y(a.value_ * b.value_);
+        y.add_in_line(a, b.value_);
+        y.add_in_line(b, a.value_);
+        return y;
+    }
+    [[gnu::always_inline]] static Tangents quotient(const Tangents& a, const Tangents& b)
+    {
+        Tangents y(a.value_ / b.value_);
+        y.add_in_line(a, T(1) / b.value_);
+        y.add_in_line(b, -y.value_ / b.value_);
+        return y;
     }
 
 private:
