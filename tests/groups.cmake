@@ -1,5 +1,5 @@
 # Groups of Catch2 tests. The library and Catch2 are parsed once, in a precompiled header that all groups share.
-add_library(wengert_test_main OBJECT main.cpp apart.cpp)
+add_library(wengert_test_main OBJECT main.cpp apart.cpp error_lines.cpp)
 target_link_libraries(wengert_test_main PUBLIC wengert::compiled Catch2::Catch2)
 if(TARGET Catch2::Catch2WithMain)
     target_link_libraries(wengert_test_main PUBLIC Catch2::Catch2WithMain)

@@ -190,6 +190,32 @@ TEST_CASE("complex: errors say what was expected")
     CHECK(same_bits<double>(w, z));
 }
 
+TEST_CASE("complex: errors name complex shapes, not those of parts")
+{
+    Zd z = numbers<double>({2, 3});
+    const Zd w = numbers<double>({4});
+    const wg::Tensor<bool> pair = {true, false};
+    const auto apart = contains("shapes (2, 3) and (4) cannot be broadcast together");
+    CHECK_THROWS_WITH(z + w, contains("[add]") && apart);
+    CHECK_THROWS_WITH(z - w, contains("[subtract]") && apart);
+    CHECK_THROWS_WITH(z == w, contains("[equal]") && apart);
+    CHECK_THROWS_WITH(z += w, contains("[update]") && apart);
+    CHECK_THROWS_WITH(z += numbers<double>({5, 2, 3}),
+                      contains("shapes (2, 3) and (5, 2, 3): the right side does not broadcast to the left"));
+    CHECK_THROWS_WITH(where(pair, z, z), contains("[where] shapes (2) and (2, 3) cannot"));
+    CHECK_THROWS_WITH(where(pair, numbers<double>({2}), w), contains("[where] shapes (2) and (4) cannot"));
+    CHECK_THROWS_WITH(wg::polar(D{1.0, 2.0}, D{1.0, 2.0, 3.0}), contains("shapes (2) and (3) cannot"));
+    CHECK_THROWS_WITH(view(z, 0) = w,
+                      contains("[view] a value of shape (4) does not broadcast to the place of shape (3)") ||
+                          contains("[view] shapes (4) and (3) cannot be broadcast together"));
+    CHECK_THROWS_WITH(z.reshape({4, -1}),
+                      contains("cannot arrange the 6 elements of shape (2, 3) as (4, -1)"));
+    CHECK_THROWS_WITH(broadcast_to(z, {5, 3}), contains("shapes (2, 3) and (5, 3) cannot"));
+    CHECK_THROWS_WITH(z(0, 3), contains("index 3 is out of range for axis 1 of shape (2, 3)"));
+    CHECK_THROWS_WITH(z[2], contains("index 2 is out of range for axis 0 of shape (2, 3)"));
+    CHECK(same_bits<double>(z, numbers<double>({2, 3})));
+}
+
 TEST_CASE("complex: a real tensor beside a complex number has the line")
 {
     const D none;

@@ -154,6 +154,51 @@ TEST_CASE("complex: flip, squeeze and roll of all axes")
     CHECK(roll(z, 1).shape() == Shape{1, 2});
 }
 
+TEST_CASE("complex: members are the functions of their names")
+{
+    using C = std::complex<double>;
+    const Z<double> z = {{C(1, 2), C(3, 4), 0.5}, {C(0, -1), 2.0, C(-1, 1)}};
+    CHECK(allclose(z.T(), transpose(z), 0.0));
+    CHECK(allclose(z.reshape({3, -1}), reshape(z, {3, 2}), 0.0));
+    CHECK(allclose(z.sum(), sum(z), 0.0));
+    CHECK(allclose(z.sum(1, true), sum(z, 1, true), 0.0));
+    CHECK(allclose(z.mean(), mean(z), 0.0));
+    CHECK(allclose(z.mean({0}), mean(z, {0}), 0.0));
+    CHECK(z[1][2].item() == C(-1, 1));
+    CHECK(wg::check_grads([](const Z<double>& t) { return sum(abs((-t).T().reshape({-1}) * t.mean())); }, z,
+                          {.order = 2})
+              .ok);
+}
+
+TEST_CASE("complex: a view with a name writes to its variable, and shows what it has written")
+{
+    using C = std::complex<double>;
+    Z<double> z = {{C(1, 2), C(3, 4)}, {5.0, C(0, 1)}};
+    auto row = view(z, 0);
+    row *= 2.0;
+    CHECK(z(0, 1).item() == C(6, 8));
+    CHECK(row(1).item() == C(6, 8));
+    row += view(z, 1);
+    row -= C(0, 1);
+    CHECK(z(0, 0).item() == C(7, 3));
+    row /= 2.0;
+    CHECK(z(0, 0).item() == C(3.5, 1.5));
+    row = z(1);
+    CHECK(z(0, 1).item() == C(0, 1));
+    CHECK(row(0).item() == C(5, 0));
+    view(z, 1) = row;
+    CHECK(z(1, 1).item() == C(0, 1));
+    const auto f = [](const Z<double>& t) {
+        Z<double> u = t * 1.0;
+        auto first = view(u, 0);
+        first *= view(t, 1);
+        first += 2.5;
+        return sum(abs(u) * abs(u));
+    };
+    CHECK(wg::check_grads(f, z, {.order = 2}).ok);
+    CHECK(allclose(wg::freeze(wg::grad(f))(z), wg::grad(f)(z), 0.0));
+}
+
 TEST_CASE("complex: construction, reading, comparison and printing")
 {
     using C = std::complex<double>;

@@ -225,6 +225,12 @@ inline std::size_t normalize_axis(std::string_view primitive, std::int64_t axis,
 /// NumPy's rule: shapes are aligned at their ends; extents are equal or one of them is 1.
 Shape broadcast_shapes(std::string_view primitive, const Shape& a, const Shape& b, const Site& at);
 
+/// `asked` for the elements of shape `from`: one extent may be −1. Throws ShapeError when the sizes differ.
+Shape arranged(std::string_view primitive, Shape asked, const Shape& from, const Site& at);
+
+/// Refuses what `from` does not broadcast to.
+void check_broadcast(std::string_view primitive, const Shape& from, const Shape& to, const Site& at);
+
 /// Strides that read an array of `shape` as if it had the larger shape `to`: 0 along broadcast axes.
 inline Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& to)
 {

@@ -34,6 +34,15 @@ template <class T, class D> Tensor<T, D> as_parts(const Operand<std::complex<T>,
             AnyTensor{made<D>(pair_block(std::complex<T>(*x.held.any().value->template as<T>()))), {}});
     return x.pair ? x.held : widened(x.held, at);
 }
+/// Both, after their shapes have been refused where they do not broadcast: a user knows these and not those of parts.
+template <class T, class D>
+std::pair<Tensor<T, D>, Tensor<T, D>> both_parts(std::string_view name, const Operand<std::complex<T>, D>& a,
+                                                 const Operand<std::complex<T>, D>& b, const Site& at)
+{
+    if (a.held.shape(name, at) != b.held.shape(name, at))
+        static_cast<void>(broadcast_shapes(name, a.shape(), b.shape(), at));
+    return {as_parts(a, at), as_parts(b, at)};
+}
 
 }  // namespace detail
 
@@ -43,7 +52,8 @@ Tensor<std::complex<T>, D> ops::add(const Operand<std::complex<T>, D>& a,
 {
     if (a.pair != b.pair)
         return detail::complexwise<rules::AddReal>(at, a.pair ? a.held : b.held, a.pair ? b.held : a.held);
-    return detail::as_complex(ops::add<T>(detail::as_parts(a, at), detail::as_parts(b, at), at));
+    const auto [x, y] = detail::both_parts("add", a, b, at);
+    return detail::as_complex(ops::add<T>(x, y, at));
 }
 template <class T, class D>
 Tensor<std::complex<T>, D> ops::subtract(const Operand<std::complex<T>, D>& a,
@@ -51,7 +61,8 @@ Tensor<std::complex<T>, D> ops::subtract(const Operand<std::complex<T>, D>& a,
 {
     if (a.pair && !b.pair) return detail::complexwise<rules::SubtractReal>(at, a.held, b.held);
     if (b.pair && !a.pair) return detail::complexwise<rules::SubtractFromReal>(at, b.held, a.held);
-    return detail::as_complex(ops::subtract<T>(detail::as_parts(a, at), detail::as_parts(b, at), at));
+    const auto [x, y] = detail::both_parts("subtract", a, b, at);
+    return detail::as_complex(ops::subtract<T>(x, y, at));
 }
 template <class T, class D>
 Tensor<std::complex<T>, D> ops::multiply(const Operand<std::complex<T>, D>& a,
@@ -72,19 +83,20 @@ template <class T, class D>
 Tensor<bool, D> ops::equal(const Operand<std::complex<T>, D>& a, const Operand<std::complex<T>, D>& b,
                            const Site& at)
 {
-    return all(ops::equal<T>(detail::as_parts(a, at), detail::as_parts(b, at), at), Axes{-1}, false, at);
+    const auto [x, y] = detail::both_parts("equal", a, b, at);
+    return all(ops::equal<T>(x, y, at), Axes{-1}, false, at);
 }
 template <class T, class D>
 void ops::update(Tensor<std::complex<T>, D>& z, Update u, const Operand<std::complex<T>, D>& b,
                  const Site& at)
 {
-    const Shape own = z.shape("update", at);
+    const Shape own = z.shape("update", at), given = b.shape();
+    if (!(broadcast_shapes("update", own, given, at) == own))
+        fail<ShapeError>("update",
+                         "shapes " + to_string(own) + " and " + to_string(given) +
+                             ": the right side does not broadcast to the left",
+                         at);
     if (b.pair && (u == Update::add || u == Update::subtract)) {
-        if (!(broadcast_shapes("update", z.parts().shape(), b.held.shape(), at) == z.parts().shape()))
-            fail<ShapeError>("update",
-                             "shape " + to_string(b.held.shape()) + " of parts does not broadcast to " +
-                                 to_string(z.parts().shape()),
-                             at);
         ops::update<T>(z.parts_unchecked(), u, b.held, at);
         return;
     }
@@ -96,11 +108,6 @@ void ops::update(Tensor<std::complex<T>, D>& z, Update u, const Operand<std::com
             : u == Update::multiply ? ops::multiply<T, D>(a, b, at)
                                     : ops::divide<T, D>(a, b, at);
     }
-    if (!(y.shape() == own))
-        fail<ShapeError>("update",
-                         "shapes " + to_string(own) + " and " + to_string(y.shape()) +
-                             ": the right side does not broadcast to the left",
-                         at);
     detail::write_result("update", z.parts_unchecked().any_unchecked(),
                          std::move(y.parts_unchecked().any_unchecked()), at);
 }
@@ -193,7 +200,8 @@ template <Differentiable T, class D>
 Tensor<std::complex<T>, D> polar(const Tensor<T, D>& r, const std::type_identity_t<Operand<T, D>>& phi)
 {
     const Site& at = phi.at;
-    return detail::as_complex(detail::joined("polar", r * cos(*phi, at), r * sin(*phi, at), at));
+    return detail::as_complex(detail::joined("polar", ops::multiply<T>(r, cos(*phi, at), at),
+                                             ops::multiply<T>(r, sin(*phi, at), at), at));
 }
 /// zⁿ by repeated squaring for whole numbers n up to 1024, else e^(w ln z), which loses digits as |w ln z| grows. 0 to a power of
 /// positive real part is 0.

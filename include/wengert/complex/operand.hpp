@@ -81,6 +81,12 @@ public:
     Operand& operator=(const Operand&) = delete;
     /// As a complex tensor, whatever it is.
     Complex operator*() const;
+    /// That of the complex tensor.
+    Shape shape() const
+    {
+        const Shape& s = held.shape();
+        return Shape(s.data(), s.size() - (pair ? 1 : 0));
+    }
 
     Site at;
     Real held;             ///< the parts, or real numbers

@@ -94,7 +94,7 @@ Tensor<std::complex<T>, D> outer(const Tensor<std::complex<T>, D>& a,
                                  Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const Tensor<std::complex<T>, D> column = expand_dims(flatten(a, at), 1, at);
-    return column * flatten(b, at);
+    return ops::multiply<T, D>({column, at.file, at.line}, {flatten(b, at), at.file, at.line}, at);
 }
 template <class T, class D>
 Tensor<std::complex<T>, D> outer(const Tensor<T, D>& a, const Tensor<std::complex<T>, D>& b,

@@ -62,7 +62,8 @@ template <class T, class D>
 Tensor<std::complex<T>, D> reshape(const Tensor<std::complex<T>, D>& z, Shape shape,
                                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::as_complex(reshape(z.parts("reshape", at), detail::with_parts(shape), at));
+    const Shape to = arranged("reshape", shape, z.shape("reshape", at), at);
+    return detail::as_complex(reshape(z.parts(), detail::with_parts(to), at));
 }
 template <class T, class D>
 Tensor<std::complex<T>, D> flatten(const Tensor<std::complex<T>, D>& z,
@@ -130,7 +131,8 @@ template <class T, class D>
 Tensor<std::complex<T>, D> broadcast_to(const Tensor<std::complex<T>, D>& z, const Shape& shape,
                                         Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return detail::as_complex(broadcast_to(z.parts("broadcast_to", at), detail::with_parts(shape), at));
+    check_broadcast("broadcast_to", z.shape("broadcast_to", at), shape, at);
+    return detail::as_complex(broadcast_to(z.parts(), detail::with_parts(shape), at));
 }
 /// All axes of extent 1.
 template <class T, class D>
@@ -196,8 +198,12 @@ Tensor<std::complex<T>, D> where(const std::type_identity_t<Tensor<bool, D>>& c,
                                  const Tensor<std::complex<T>, D>& a,
                                  const std::type_identity_t<Operand<std::complex<T>, D>>& b)
 {
+    const Tensor<T, D>& parts = a.parts("where", b.at);
     const Tensor<T, D> other = detail::as_parts(b, b.at);
-    return detail::as_complex(where(expand_dims(c, -1, b.at), a.parts("where", b.at), other));
+    const Shape both = broadcast_shapes("where", a.shape(), b.shape(), b.at);
+    static_cast<void>(broadcast_shapes("where", c.shape("where", b.at), both, b.at));
+    return detail::as_complex(
+        where(expand_dims(c, -1, b.at), parts, Operand<T, D>(other, b.at.file, b.at.line)));
 }
 
 // ---- joined and taken apart
@@ -269,6 +275,38 @@ Tensor<std::complex<T>, D> cumsum(const Tensor<std::complex<T>, D>& z,
 {
     static_cast<void>(z.shape("cumsum", at));
     return cumsum(flatten(z, at), 0, false, at);
+}
+
+// ---- members
+
+template <class V, class D> Tensor<std::complex<V>, D> Tensor<std::complex<V>, D>::T(Site at) const
+{
+    return wengert::transpose(*this, at);
+}
+template <class V, class D>
+Tensor<std::complex<V>, D> Tensor<std::complex<V>, D>::reshape(const Shape& shape, Site at) const
+{
+    return wengert::reshape(*this, shape, at);
+}
+template <class V, class D> Tensor<std::complex<V>, D> Tensor<std::complex<V>, D>::sum(Site at) const
+{
+    return wengert::sum(*this, at);
+}
+template <class V, class D>
+Tensor<std::complex<V>, D> Tensor<std::complex<V>, D>::sum(const AxesArgument& axes, bool keepdims,
+                                                           Site at) const
+{
+    return wengert::sum(*this, axes, keepdims, at);
+}
+template <class V, class D> Tensor<std::complex<V>, D> Tensor<std::complex<V>, D>::mean(Site at) const
+{
+    return wengert::mean(*this, at);
+}
+template <class V, class D>
+Tensor<std::complex<V>, D> Tensor<std::complex<V>, D>::mean(const AxesArgument& axes, bool keepdims,
+                                                            Site at) const
+{
+    return wengert::mean(*this, axes, keepdims, at);
 }
 
 }  // namespace wengert

@@ -17,13 +17,13 @@ namespace wengert {
 
 /// Numbers of std::complex<float> or <double> (docs/complex.md). A cotangent is (∂L/∂Re z, ∂L/∂Im z), so that z −= rate · gradient
 /// descends: PyTorch's convention, the conjugate of JAX's.
-template <class T, class Device> class Tensor<std::complex<T>, Device> {
-    static_assert(is_differentiable<T>, "wengert: complex numbers are std::complex<float> or <double>");
+template <class Part, class Device> class Tensor<std::complex<Part>, Device> {
+    static_assert(is_differentiable<Part>, "wengert: complex numbers are std::complex<float> or <double>");
 
 public:
-    using value_type = std::complex<T>;
+    using value_type = std::complex<Part>;
     using device_type = Device;
-    using Parts = Tensor<T, Device>;
+    using Parts = Tensor<Part, Device>;
     using Arg = Operand<value_type, Device>;
 
     /// Empty, as an empty tensor of reals.
@@ -31,7 +31,7 @@ public:
     /// Rank 0.
     template <class S>
         requires std::is_arithmetic_v<S>
-    explicit Tensor(S s) : Tensor(value_type(static_cast<T>(s)))
+    explicit Tensor(S s) : Tensor(value_type(static_cast<Part>(s)))
     {}
     explicit Tensor(value_type v) : parts_(AnyTensor{detail::made<Device>(detail::pair_block(v)), {}}) {}
     /// Nested braces of real and complex numbers: {{1.0, C(0, 2)}, {3.0, 4.0}}. Throws ShapeError when they are ragged.
@@ -40,8 +40,8 @@ public:
         const Elements<value_type> all(list);
         Shape shape;
         detail::measure_list(all, shape, 0);
-        auto b = make_block(dtype_of<T>(), detail::with_parts(shape));
-        detail::fill_from_list(all, shape, 0, reinterpret_cast<value_type*>(b->template as<T>()), at);
+        auto b = make_block(dtype_of<Part>(), detail::with_parts(shape));
+        detail::fill_from_list(all, shape, 0, reinterpret_cast<value_type*>(b->template as<Part>()), at);
         parts_ = Parts(AnyTensor{detail::made<Device>(std::move(b)), {}});
     }
     /// The elements of a range in row-major order. Throws ShapeError when their number is not the shape's.
@@ -53,8 +53,8 @@ public:
             fail<ShapeError>("tensor",
                              std::to_string(values.size()) + " elements given for shape " + to_string(shape),
                              at);
-        auto b = make_block(dtype_of<T>(), detail::with_parts(shape));
-        auto* to = reinterpret_cast<value_type*>(b->template as<T>());
+        auto b = make_block(dtype_of<Part>(), detail::with_parts(shape));
+        auto* to = reinterpret_cast<value_type*>(b->template as<Part>());
         for (auto&& v : values) *to++ = static_cast<value_type>(v);
         parts_ = Parts(AnyTensor{detail::made<Device>(std::move(b)), {}});
     }
@@ -135,7 +135,7 @@ public:
         const auto value = readable(parts_.any().value);
         note_read(*parts_.any().value, Read::item, at);
         const Ref<Block> in_order = contiguous(value);
-        return {in_order->template as<T>()[0], in_order->template as<T>()[1]};
+        return {in_order->template as<Part>()[0], in_order->template as<Part>()[1]};
     }
     explicit operator value_type() const { return item(Site{}); }
 
@@ -157,6 +157,23 @@ public:
         return element(at, static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
     }
 
+    /// z(i). Throws IndexError.
+    const Tensor operator[](const detail::Subscript& i) const { return element(i.at, i.index); }
+
+    // NumPy's habits. Each is the function of that name, and is defined beside it.
+    /// transpose(z).
+    Tensor T(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    /// reshape(z, shape).
+    Tensor reshape(const Shape& shape, Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    /// sum(z), sum(z, axes).
+    Tensor sum(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    Tensor sum(const AxesArgument& axes, bool keepdims = false,
+               Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    /// mean(z), mean(z, axes).
+    Tensor mean(Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+    Tensor mean(const AxesArgument& axes, bool keepdims = false,
+                Site at = {__builtin_FILE(), __builtin_LINE()}) const;
+
     /// Makes this tensor a variable (a leaf of the tape) or a constant again. Copies share its gradient.
     Tensor& requires_grad(bool on = true, Site at = {__builtin_FILE(), __builtin_LINE()})
     {
@@ -171,19 +188,22 @@ public:
     Tensor detach() const { return Tensor(parts_.detach(), 0); }
 
     // Arithmetic: other operands are real or complex, tensors or numbers. Shapes broadcast as in NumPy.
-    friend Tensor operator+(const Arg& a, const Arg& b) { return ops::add<T, Device>(a, b, b.at); }
-    friend Tensor operator-(const Arg& a, const Arg& b) { return ops::subtract<T, Device>(a, b, b.at); }
-    friend Tensor operator*(const Arg& a, const Arg& b) { return ops::multiply<T, Device>(a, b, b.at); }
-    friend Tensor operator/(const Arg& a, const Arg& b) { return ops::divide<T, Device>(a, b, b.at); }
+    friend Tensor operator+(const Arg& a, const Arg& b) { return ops::add<Part, Device>(a, b, b.at); }
+    friend Tensor operator-(const Arg& a, const Arg& b) { return ops::subtract<Part, Device>(a, b, b.at); }
+    friend Tensor operator*(const Arg& a, const Arg& b) { return ops::multiply<Part, Device>(a, b, b.at); }
+    friend Tensor operator/(const Arg& a, const Arg& b) { return ops::divide<Part, Device>(a, b, b.at); }
     friend Tensor<bool, Device> operator==(const Arg& a, const Arg& b)
     {
-        return ops::equal<T, Device>(a, b, b.at);
+        return ops::equal<Part, Device>(a, b, b.at);
     }
     friend Tensor<bool, Device> operator!=(const Arg& a, const Arg& b)
     {
-        return !ops::equal<T, Device>(a, b, b.at);
+        return !ops::equal<Part, Device>(a, b, b.at);
     }
-    friend Tensor operator-(const Tensor& z) { return Tensor(-z.parts("negative", {}), 0); }
+    friend Tensor operator-(const Arg& z)
+    {
+        return Tensor(ops::negative<Part>((*z).parts("negative", z.at), z.at), 0);
+    }
     friend Tensor operator+(const Tensor& z) { return z; }
 
     Tensor& operator+=(const Arg& b) & { return updated(ops::Update::add, b); }
@@ -199,15 +219,17 @@ public:
 private:
     Tensor& updated(ops::Update u, const Arg& b)
     {
-        ops::update<T, Device>(*this, u, b, b.at);
+        ops::update<Part, Device>(*this, u, b, b.at);
         return *this;
     }
     template <class... I> const Tensor element(const Site& at, I... i) const
     {
-        const std::size_t rank = parts("element", at).dimension() - 1;
-        if (sizeof...(I) > rank) detail::too_many_indices("element", sizeof...(I), shape(), at);
+        const Shape s = shape("element", at);
+        if (sizeof...(I) > s.size()) detail::too_many_indices("element", sizeof...(I), s, at);
         const std::int64_t index[] = {i...};
-        return Tensor(ops::element<T>(parts_, index, at), 0);
+        for (std::size_t axis = 0; axis < sizeof...(I); ++axis)
+            static_cast<void>(detail::normalize_index("element", index[axis], axis, s, at));
+        return Tensor(ops::element<Part>(parts_, index, at), 0);
     }
     Parts parts_;
 };

@@ -35,18 +35,41 @@ public:
 
     void operator=(const Arg& v) && { store(v); }
     void operator=(const View& v) && { store(Arg(static_cast<const Whole&>(v))); }
-    void operator+=(const Arg& v) && { store(Arg(ops::add<T, D>(*this, v, v.at))); }
-    void operator-=(const Arg& v) && { store(Arg(ops::subtract<T, D>(*this, v, v.at))); }
-    void operator*=(const Arg& v) && { store(Arg(ops::multiply<T, D>(*this, v, v.at))); }
-    void operator/=(const Arg& v) && { store(Arg(ops::divide<T, D>(*this, v, v.at))); }
+    void operator+=(const Arg& v) && { store(ops::add<T, D>(*this, v, v.at), v.at); }
+    void operator-=(const Arg& v) && { store(ops::subtract<T, D>(*this, v, v.at), v.at); }
+    void operator*=(const Arg& v) && { store(ops::multiply<T, D>(*this, v, v.at), v.at); }
+    void operator/=(const Arg& v) && { store(ops::divide<T, D>(*this, v, v.at), v.at); }
+
+    // A view with a name shows what has been written through it.
+    View& operator=(const Arg& v) & { return again(*v, v.at); }
+    View& operator=(const View& v) & { return again(v, {}); }
+    View& operator+=(const Arg& v) & { return again(ops::add<T, D>(now(), v, v.at), v.at); }
+    View& operator-=(const Arg& v) & { return again(ops::subtract<T, D>(now(), v, v.at), v.at); }
+    View& operator*=(const Arg& v) & { return again(ops::multiply<T, D>(now(), v, v.at), v.at); }
+    View& operator/=(const Arg& v) & { return again(ops::divide<T, D>(now(), v, v.at), v.at); }
 
 private:
-    /// This view's own hold of the elements must go first, or it would force a copy.
-    void store(const Arg& v)
+    /// The part as its variable has it now: that may have been written since.
+    Whole now() const { return Whole(view(std::as_const(target_->parts_unchecked()), slices_, at_), 0); }
+    View& again(const Whole& v, const Site& at)
     {
-        const Tensor<T, D> parts = detail::as_parts(v, v.at);
+        store(v, at);
+        this->parts_unchecked() = now().parts();
+        return *this;
+    }
+    void store(const Arg& v) { store(*v, v.at); }
+    /// This view's own hold of the elements must go first, or it would force a copy.
+    void store(const Whole& v, const Site& at)
+    {
+        const Shape place = this->shape("view", at), given = v.shape("view", at);
+        if (given.size() > place.size() || !(broadcast_shapes("view", given, place, at) == place))
+            fail<ShapeError>("view",
+                             "a value of shape " + to_string(given) +
+                                 " does not broadcast to the place of shape " + to_string(place),
+                             at);
+        const Tensor<T, D> parts = v.parts();
         this->parts_unchecked() = Tensor<T, D>();
-        view(target_->parts_unchecked(), slices_, at_) = parts;
+        view(target_->parts_unchecked(), slices_, at_) = Operand<T, D>(parts, at.file, at.line);
     }
     Whole* target_;
     std::vector<Slice> slices_;

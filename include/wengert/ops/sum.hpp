@@ -100,25 +100,8 @@ struct Reshape {
 template <class T, class D>
 Tensor<T, D> reshape(const Tensor<T, D>& x, Shape shape, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const Shape asked = shape, &own = x.shape("reshape", at);
-    std::int64_t unknown = -1;
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (shape[i] == -1 && unknown < 0)
-            unknown = static_cast<std::int64_t>(i);
-        else if (shape[i] < 0)
-            fail<ShapeError>("reshape", "negative extents in " + to_string(asked), at);
-    }
-    if (unknown >= 0) shape[static_cast<std::size_t>(unknown)] = 1;
-    check_shape("reshape", shape, at);
-    const auto known = static_cast<std::int64_t>(element_count(shape));
-    const auto size = static_cast<std::int64_t>(x.size());
-    if (unknown >= 0 && known > 0) shape[static_cast<std::size_t>(unknown)] = size / known;
-    if ((unknown >= 0 && known == 0) || element_count(shape) != x.size())
-        fail<ShapeError>("reshape",
-                         "cannot arrange the " + std::to_string(size) + " elements of shape " +
-                             to_string(own) + " as " + to_string(asked),
-                         at);
-    return apply<Reshape, T>(Reshape{shape, own}, at, x);
+    const Shape& from = x.shape("reshape", at);
+    return apply<Reshape, T>(Reshape{arranged("reshape", std::move(shape), from, at), from}, at, x);
 }
 template <class T, class D> Tensor<T, D> Tensor<T, D>::reshape(const Shape& shape, Site at) const
 {
@@ -129,10 +112,7 @@ template <class T, class D> Tensor<T, D> Tensor<T, D>::reshape(const Shape& shap
 template <class T, class D> Tensor<T, D> broadcast_to(const Tensor<T, D>& x, const Shape& shape, Site at)
 {
     if (x.shape("broadcast_to", at) == shape) return x;
-    check_shape("broadcast_to", shape, at);
-    if (x.shape().size() > shape.size() || !(broadcast_shapes("broadcast_to", x.shape(), shape, at) == shape))
-        fail<ShapeError>("broadcast_to",
-                         "shape " + to_string(x.shape()) + " cannot be broadcast to " + to_string(shape), at);
+    check_broadcast("broadcast_to", x.shape(), shape, at);
     return apply<BroadcastTo, T>(BroadcastTo{shape, x.shape()}, at, x);
 }
 

@@ -1,5 +1,5 @@
 // Compiled twice, with -fvisibility=hidden, into two libraries; FACTOR tells them apart.
-#include <wengert/wengert.hpp>
+#include <wengert/eager.hpp>
 
 #include "library.hpp"
 

@@ -1,7 +1,7 @@
 /// What each of the two linked libraries exports.
 #pragma once
 
-#include <wengert/wengert.hpp>
+#include <wengert/eager.hpp>
 
 #define EXPORT __attribute__((visibility("default")))
 #define JOIN_(a, b) a##b

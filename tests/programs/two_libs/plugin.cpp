@@ -1,5 +1,5 @@
 // A plugin, to be opened with dlopen(RTLD_LOCAL): its tape is the program's own or a foreign one.
-#include <wengert/wengert.hpp>
+#include <wengert/eager.hpp>
 
 #include "plugin.hpp"
 

@@ -1,7 +1,7 @@
 /// The plugin's two functions, as the program finds them by name.
 #pragma once
 
-#include <wengert/wengert.hpp>
+#include <wengert/eager.hpp>
 
 #define EXPORT __attribute__((visibility("default")))
 

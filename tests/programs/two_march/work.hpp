@@ -1,7 +1,7 @@
 /// The same work for two translation units that are compiled for different instruction sets.
 #pragma once
 
-#include <wengert/wengert.hpp>
+#include <wengert/eager.hpp>
 
 #include <utility>
 

@@ -57,4 +57,36 @@ WENGERT_INLINE Shape broadcast_shapes(std::string_view primitive, const Shape& a
     return out;
 }
 
+WENGERT_INLINE Shape arranged(std::string_view primitive, Shape asked, const Shape& from, const Site& at)
+{
+    Shape shape = asked;
+    std::size_t unknown = shape.size();
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (shape[i] == -1 && unknown == shape.size())
+            unknown = i;
+        else if (shape[i] < 0)
+            fail<ShapeError>(primitive, "negative extents in " + to_string(asked), at);
+    }
+    const bool open = unknown < shape.size();
+    if (open) shape[unknown] = 1;
+    check_shape(primitive, shape, at);
+    const std::size_t known = element_count(shape), size = element_count(from);
+    if (open && known > 0) shape[unknown] = static_cast<std::int64_t>(size / known);
+    if ((open && known == 0) || element_count(shape) != size)
+        fail<ShapeError>(primitive,
+                         "cannot arrange the " + std::to_string(size) + " elements of shape " +
+                             to_string(from) + " as " + to_string(asked),
+                         at);
+    return shape;
+}
+
+WENGERT_INLINE void check_broadcast(std::string_view primitive, const Shape& from, const Shape& to,
+                                    const Site& at)
+{
+    check_shape(primitive, to, at);
+    if (from.size() > to.size() || !(broadcast_shapes(primitive, from, to, at) == to))
+        fail<ShapeError>(primitive, "shape " + to_string(from) + " cannot be broadcast to " + to_string(to),
+                         at);
+}
+
 }  // namespace wengert
