@@ -75,7 +75,7 @@ TASKS = {
                           "host_callback=-",
     "Freezing": "freeze=- Frozen=- Frozen.live=- Frozen.into=- Frozen.stats=- Frozen.explain=- Frozen.graph=- FreezeOptions=- "
                 "FreezeStats=- PassOptions=- interpret=- native=- emit_cpp=- save_report=- ReportOptions=- to_text=- "
-                "to_dot=- profile=- trace_graph=-",
+                "to_dot=- profile=- trace_graph=- rematerialise=-",
     "Memory": "memory::stats=- memory::Stats=- memory::reset_peak=- memory::keep=- memory::trim=- TapeReport=-",
     "Devices": "to=- cuda=- DeviceMemory=- OnDevice=-",
     "Files": "save_npy=save load_npy=load save_npz=savez load_npz=load",

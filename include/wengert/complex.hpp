@@ -7,6 +7,7 @@
 // wengert.hpp does not include it: a program without complex numbers pays nothing.
 #pragma once
 
+#include "complex/custom.hpp"
 #include "complex/functions.hpp"
 #include "complex/products.hpp"
 #include "complex/shape.hpp"

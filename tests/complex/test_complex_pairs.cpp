@@ -76,3 +76,47 @@ TEST_CASE("complex: each thread has a tape of its own")
     for (std::thread& t : threads) t.join();
     for (const Zd& g : found) CHECK(same_bits<double>(g, expected));
 }
+
+TEST_CASE("complex: rules of one's own take complex tensors, alone and beside real ones")
+{
+    const Zd z = numbers<double>({3}), v = numbers<double>({3}, 5);
+    const D r = {0.5, -1.5, 2.0};
+
+    // holomorphic: z̄ = w̄ · conj(f′(z))
+    const auto cube =
+        wg::custom_vjp([](const Zd& t) { return t * t * t; },
+                       [](const Zd& g, const Zd&, const Zd& t) { return g * conj(3.0 * t * t); });
+    const auto by_cube = [&](const Zd& t) { return sum(abs(cube(t) + 1.0)); };
+    const auto plain = [](const Zd& t) { return sum(abs(t * t * t + 1.0)); };
+    CHECK(allclose(wg::grad(by_cube)(z), wg::grad(plain)(z), 1e-13));
+    CHECK(wg::check_grads(by_cube, z, {.order = 2}).ok);
+    CHECK(allclose(wg::freeze(wg::grad(by_cube))(z), wg::grad(by_cube)(z), 0.0));
+    CHECK(allclose(wg::grad(wg::checkpoint(by_cube))(z), wg::grad(by_cube)(z), 0.0));
+    const auto rows = wg::vmap([&](const Zd& t) { return cube(t); })(wg::stack({z, v}, 0));
+    CHECK(allclose(rows(1), v * v * v, 1e-13));
+
+    // a real argument beside a complex one, a real result, and a rule that is not the derivative
+    double factor = 2.0;
+    const auto weighed = wg::custom_vjp([](const Zd& t, const D& w) { return sum(w * real(t)); },
+                                        [factor](const D& g, const D&, const Zd& t, const D& w) {
+                                            return std::tuple(g * factor * (w * conj(t)), g * w);
+                                        });
+    const auto [of_z, of_r] = wg::grad<0, 1>(weighed)(z, r);
+    CHECK(allclose(of_z, 2.0 * (r * conj(z)), 1e-15));
+    CHECK(allclose(of_r, r, 0.0));
+    // the same closure is the same operation in each call
+    const auto frozen = wg::freeze([&](const Zd& t) { return weighed(t, r); });
+    for (int i = 0; i < 5; ++i) CHECK(allclose(frozen(z), weighed(z, r), 0.0));
+    CHECK(frozen.stats().traces <= 2);
+
+    // forward rules, whose transpose is the reverse
+    const auto root = wg::custom_jvp([](const Zd& t) { return sqrt(t); },
+                                     [](const Zd& dot, const Zd& y, const Zd&) { return dot / (2.0 * y); });
+    CHECK(allclose(wg::jvp(root, z, v).second, wg::jvp([](const Zd& t) { return sqrt(t); }, z, v).second,
+                   1e-13));
+    CHECK(
+        wg::check_grads([&](const Zd& t) { return sum(abs(root(t) + 1.0)); }, z + C(3, 0), {.order = 2}).ok);
+    const auto turn = wg::custom_jvp([](const D& a) { return wg::polar(ones_like(a), a); },
+                                     [](const D& dot, const Zd& y, const D&) { return C(0, 1) * (dot * y); });
+    CHECK(wg::check_grads([&](const D& a) { return sum(abs(turn(a) + 0.5)); }, r, {.order = 2}).ok);
+}

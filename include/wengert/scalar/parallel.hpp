@@ -80,8 +80,8 @@ template <class Work> void on_threads(std::size_t n, std::size_t threads, const 
 /// The loop y[i] = f(i, x) as the rules of an external call: x̄ is added up chunk by chunk in order.
 template <class T, class F, class X, class Y> class ParallelLoop {
 public:
-    ParallelLoop(std::size_t n, F f, const X& shell, const ParallelOptions& options)
-        : n_(n), width_(count()), function_(std::move(f)), shell_(shell), options_(options)
+    ParallelLoop(std::size_t n, F f, const X& shell, const ParallelOptions& options, const Site& at)
+        : n_(n), width_(count()), function_(std::move(f)), shell_(shell), options_(options), at_(at)
     {
         options_.chunks = std::min(std::max<std::size_t>(options.chunks, 1), n);
     }
@@ -100,7 +100,7 @@ public:
         std::vector<Numbers> parts(options_.chunks);
         each_chunk<Number>([&](std::size_t c) {
             const auto of_chunk = [&](const Numbers& in) { return run(c, in); };
-            parts[c] = vjp(of_chunk, Numbers(x.begin(), x.end())).second(part(c, g));
+            parts[c] = vjp_at(of_chunk, at_, Numbers(x.begin(), x.end())).second(part(c, g), at_);
         });
         for (const Numbers& p : parts)
             for (std::size_t k = 0; k < p.size(); ++k) to[k] += static_cast<Number>(p[k]);
@@ -111,7 +111,7 @@ public:
         each_chunk<Number>([&](std::size_t c) {
             const auto of_chunk = [&](const Numbers& in) { return run(c, in); };
             const Numbers y =
-                jvp(of_chunk, Numbers(x.begin(), x.end()), Numbers(dot.begin(), dot.end())).second;
+                jvp(of_chunk, Numbers(x.begin(), x.end()), Numbers(dot.begin(), dot.end()), at_).second;
             for (std::size_t k = 0; k < y.size(); ++k) to[begin(c) * width_ + k] = static_cast<Number>(y[k]);
         });
     }
@@ -162,7 +162,7 @@ private:
                                  "f(" + std::to_string(i) + ", x) returned " + std::to_string(reals.size()) +
                                      " Reals where its type has " + std::to_string(width_) +
                                      ": return a Real, an array or a struct of them",
-                                 {});
+                                 at_);
             for (const Real<T>* r : reals) out.push_back(*r);
         }
         return out;
@@ -172,6 +172,7 @@ private:
     F function_;
     X shell_;
     ParallelOptions options_;
+    Site at_;
 };
 
 }  // namespace detail
@@ -190,7 +191,7 @@ auto parallel_for(std::size_t n, F f, const X& x, ParallelOptions options = {},
     std::vector<Y> results;
     if (n == 0) return results;
     const X passive = tree::map([](const Real<T>& r) { return r.detach(); }, x);
-    const auto loop = std::make_shared<const Loop>(n, std::move(f), passive, options);
+    const auto loop = std::make_shared<const Loop>(n, std::move(f), passive, options, at);
     std::vector<Real<T>> in, out(loop->outputs());
     tree::for_each([&](const Real<T>& r) { in.push_back(r); }, x);
     const auto reverse = [loop]<class N>(std::span<const N> v, std::span<const N>, std::span<const N> g,

@@ -91,12 +91,18 @@ Ref<Block> call_on_constants(const F& f, std::string_view name, std::shared_ptr<
         blocks...);
 }
 
+/// A function made of the user's own, which it holds as `own` (complex/custom.hpp).
+template <class F> inline constexpr bool is_made_of_own = false;
+
 /// Functions without state are told apart by their type, others by the object: one that is made anew in each call of what
 /// uses it is still the same.
 template <class F, class R, class Visit>
 void visit_functions(std::shared_ptr<const std::pair<F, R>>& functions, const Visit& visit)
 {
-    if constexpr (std::is_empty_v<F> && std::is_empty_v<R>) {
+    if constexpr (is_made_of_own<F>) {
+        auto own = functions->first.own;
+        visit_functions(own, visit);
+    } else if constexpr (std::is_empty_v<F> && std::is_empty_v<R>) {
         static const char type = 0;
         std::shared_ptr<const char> identity(std::shared_ptr<const char>(), &type);
         visit(identity);
@@ -177,6 +183,9 @@ template <class F, class R, class D> struct CustomJvp {
     }
 };
 
+/// complex/custom.hpp
+template <class... X> struct ByParts;
+
 template <template <class, class, class> class Op, class F, class R>
 class WithRule : public Closure<WithRule<Op, F, R>> {
 public:
@@ -186,13 +195,20 @@ public:
     {}
     template <class... X> static constexpr bool accepts()
     {
-        return (is_tensor<Argument<X>> && ...) || of_numbers<float, Argument<X>...>;
+        if constexpr (((is_tensor<Argument<X>> || is_complex_tensor<Argument<X>>)&&...) ||
+                      of_numbers<float, Argument<X>...>)
+            return std::is_invocable_v<const F&, const Argument<X>&...>;
+        else
+            return false;
     }
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
-        if constexpr (of_numbers<std::invoke_result_t<const F&, const Argument<X>&...>, Argument<X>...>)
+        using Y = std::remove_cvref_t<std::invoke_result_t<const F&, const Argument<X>&...>>;
+        if constexpr (of_numbers<Y, Argument<X>...>)
             return ByTensors<Argument<X>...>::template with_rule<Op<F, R, cpu>>(functions_, at,
                                                                                 argument(x)...);
+        else if constexpr (is_complex_tensor<Y> || (is_complex_tensor<Argument<X>> || ...))
+            return ByParts<Argument<X>...>::template with_rule<Op>(functions_, at, argument(x)...);
         else
             return on_tensors(at, argument(x)...);
     }
@@ -208,8 +224,8 @@ private:
 
 }  // namespace detail
 
-/// f with a reverse rule of your own: rule(ȳ, y, x…) returns x̄ (a tuple for several arguments, tensors of one dtype, or reals and
-/// structs of them, of one precision).
+/// f with a reverse rule of your own: rule(ȳ, y, x…) returns x̄ (a tuple for several arguments: real and complex tensors of one
+/// precision, or reals and structs of them).
 /// The rule may use any operation and is differentiated in turn. Under jvp it throws a TapeError that names it.
 template <class F, class R> auto custom_vjp(F f, R rule, Site at = {__builtin_FILE(), __builtin_LINE()})
 {

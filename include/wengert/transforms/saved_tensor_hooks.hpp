@@ -72,7 +72,7 @@ private:
 };
 
 /// Ready-made hooks: SavedTensorHooks hooks(save_on_disk("/tmp")). Exact; arrays below 1 KiB stay in memory.
-std::shared_ptr<SavedHooks> save_on_disk(std::string folder);
+std::shared_ptr<SavedHooks> save_on_disk(std::string folder, Site at = {__builtin_FILE(), __builtin_LINE()});
 /// Values on a device are saved in the host's memory, exactly. Values on the host, and arrays below 1 KiB, stay where they are.
 std::shared_ptr<SavedHooks> save_on_host();
 /// Doubles are saved as floats: gradients lose about half of their digits (relative error 6e-8 in each saved value). An array with a

@@ -70,7 +70,8 @@ TEST_CASE("a memory limit is kept, with the same bits, or refused with the least
     for (int i = 0; i < 3; ++i) CHECK(allclose(limited(x), expected, 0.0));
     CHECK(limited.stats().arena_bytes <= limit);
     CHECK(limited.stats().recomputed_ops > 0);
-    CHECK_THROWS_WITH(freeze(f, {.memory_limit = 1000})(x), contains("1000") && contains("smallest"));
+    CHECK_THROWS_WITH(freeze(f, {.memory_limit = 1000})(x),
+                      contains("1000") && contains("smallest") && contains("(test_options.cpp:"));
 }
 
 TEST_CASE("two traces serve every batch size")

@@ -17,7 +17,7 @@ namespace detail {
 struct GraphCompiler {
     Graph (*optimize)(const Graph&, const PassOptions&);  ///< all passes, bodies of loops trimmed
     std::unique_ptr<Executable> (*tile)(const Graph&, const PlanOptions&);
-    Graph (*rematerialise)(const Graph&, std::size_t limit_bytes, RematReport&, const CostModel&);
+    Graph (*rematerialise)(const Graph&, std::size_t limit_bytes, RematReport&, const CostModel&, Site);
     std::optional<CutGraph> (*cut)(const Graph&, std::size_t early_inputs, std::size_t early_outputs,
                                    const CostModel&);  ///< graph/passes/partial.hpp
 };

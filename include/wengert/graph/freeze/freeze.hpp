@@ -150,6 +150,7 @@ protected:
         if (!path && !core.may_trace(entry)) return run_eagerly(run, at, x...);
         if (path) ++core.stats.checks;
         FrozenTrace t;
+        t.at = at;
         t.first = !path && core.options.check;
         std::optional<TracedInputs> live;
         Tape& tape = Tape::current();

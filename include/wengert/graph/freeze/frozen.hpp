@@ -50,6 +50,7 @@ struct FrozenTrace : FrozenOutcome {
     ValueId escaped = no_value;
     bool depends = false;  ///< the result does, on a variable that f captures
     bool first = false;    ///< nothing has been compared with it yet, and f is to be checked
+    Site at;               ///< of the call
 };
 
 /// All ways seen for certain arguments.
@@ -167,7 +168,7 @@ private:
                     bool check);
 
     void note_plan(const FrozenPath& p);
-    void fit_memory(FrozenPath& p) const;
+    void fit_memory(FrozenPath& p, const Site& at) const;
     std::shared_ptr<FrozenPath> make_path(const FrozenTrace& t, Graph recorded) const;
 
     std::vector<std::unique_ptr<FrozenEntry>> entries_;

@@ -56,8 +56,8 @@ inline std::size_t liveness_peak(const Graph& g) { return passes::detail::Schedu
 /// Elementwise operations, reductions and views first, products only where these are not enough, random draws and calls of
 /// the host never. Values keep their bits. What is computed again has a segment of its own, which no pass merges. Throws
 /// MemoryError with the smallest limit that it can reach.
-Graph rematerialise(const Graph& g, std::size_t limit_bytes, RematReport& report,
-                    const CostModel& costs = {});
+Graph rematerialise(const Graph& g, std::size_t limit_bytes, RematReport& report, const CostModel& costs = {},
+                    Site at = {__builtin_FILE(), __builtin_LINE()});
 
 }  // namespace wengert
 

@@ -17,8 +17,8 @@ inline constexpr std::size_t least_packed = 1024;
 /// Keeps arrays in a file without a name, in a folder.
 class DiskHooks : public SavedHooks {
 public:
-    explicit DiskHooks(std::string folder)
-        : store_(std::make_shared<SnapshotStore>(std::move(folder), "SavedTensorHooks", Site{}))
+    DiskHooks(std::string folder, const Site& at)
+        : store_(std::make_shared<SnapshotStore>(std::move(folder), "SavedTensorHooks", at))
     {}
     WENGERT_INLINE std::shared_ptr<void> pack(const Ref<Block>& b) override;
     WENGERT_INLINE Ref<Block> unpack(const std::shared_ptr<void>& packed, DType, const Shape&) override;
@@ -144,9 +144,9 @@ WENGERT_INLINE std::uint16_t BFloat16Hooks::halved(float v)
 
 }  // namespace detail
 
-WENGERT_INLINE std::shared_ptr<SavedHooks> save_on_disk(std::string folder)
+WENGERT_INLINE std::shared_ptr<SavedHooks> save_on_disk(std::string folder, Site at)
 {
-    return std::make_shared<detail::DiskHooks>(std::move(folder));
+    return std::make_shared<detail::DiskHooks>(std::move(folder), at);
 }
 
 WENGERT_INLINE std::shared_ptr<SavedHooks> save_on_host() { return std::make_shared<detail::HostHooks>(); }

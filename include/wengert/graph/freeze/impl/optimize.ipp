@@ -75,20 +75,20 @@ WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTra
     p->communicates = communicates(p->recorded);
     static_cast<FrozenOutcome&>(*p) = t;
     p->executable = compile(p->optimized);
-    if (options.memory_limit && p->executable->stats.arena_bytes > options.memory_limit) fit_memory(*p);
+    if (options.memory_limit && p->executable->stats.arena_bytes > options.memory_limit) fit_memory(*p, t.at);
     return p;
 }
 
 /// Fusion and memory shared in place make a plan smaller than what is alive node by node, so the aim of the
 /// rematerialisation moves until the plan fits.
-WENGERT_INLINE void FrozenCore::fit_memory(FrozenPath& p) const
+WENGERT_INLINE void FrozenCore::fit_memory(FrozenPath& p, const Site& at) const
 {
     const Graph whole = p.optimized;
     std::size_t aim = options.memory_limit, least = p.executable->stats.arena_bytes;
     for (int attempt = 0; attempt < 8; ++attempt) {
         RematReport report;
         try {
-            p.optimized = graph_compiler().rematerialise(whole, aim, report, options.passes.costs);
+            p.optimized = graph_compiler().rematerialise(whole, aim, report, options.passes.costs, at);
         } catch (const MemoryError&) {
             if (report.peak_after == 0 || report.peak_after == aim) break;
             aim =
@@ -109,7 +109,7 @@ WENGERT_INLINE void FrozenCore::fit_memory(FrozenPath& p) const
     fail<MemoryError>("freeze",
                       "a memory limit of " + std::to_string(options.memory_limit) +
                           " bytes cannot be kept: " + std::to_string(least) + " is the smallest plan found",
-                      {});
+                      at);
 }
 
 /// What a path's executable is and why, now or since its last run.

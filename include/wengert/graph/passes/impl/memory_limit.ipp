@@ -153,7 +153,7 @@ WENGERT_INLINE bool lower_peak(Schedule& schedule, Schedule::Peak& p)
 namespace wengert {
 
 WENGERT_INLINE Graph rematerialise(const Graph& g, std::size_t limit_bytes, RematReport& report,
-                                   const CostModel& costs)
+                                   const CostModel& costs, Site at)
 {
     passes::detail::Schedule schedule(g, costs);
     auto peak = schedule.peak();
@@ -167,7 +167,7 @@ WENGERT_INLINE Graph rematerialise(const Graph& g, std::size_t limit_bytes, Rema
                                   std::to_string(peak.bytes) + " is the smallest that can be reached, " +
                                   std::to_string(report.peak_before) +
                                   " are needed when nothing is computed twice",
-                              {});
+                              at);
         }
     report.peak_after = peak.bytes;
     return schedule.graph(report);
