@@ -119,6 +119,12 @@ public:
     Ref<Block> argument(const AnyTensor& x, const Site& at);
 
 private:
+    /// While something is handed on: an enclosing run is in a rule of its own transform if it was when this one began.
+    Restore<bool> as_outside() const
+    {
+        bool& in_rule = Tape::current().in_rule;
+        return {in_rule, in_rule || began_in_rule_};
+    }
     /// The value that a handle stands for.
     const Block& unaliased(const Block& b) const;
     void take(const Block& operand, std::string_view primitive, const Site& at);
@@ -130,7 +136,11 @@ private:
 
     RunLog& log_;
     bool checks_;
+    bool began_in_rule_ = Tape::current().in_rule;
+    Restore<bool> not_in_rule_{Tape::current().in_rule,
+                               false};  ///< what runs is a function, whoever calls it
     std::uint64_t run_ = next_run();
+    Restore<std::uint64_t> innermost_{Tape::current().run, run_};
     std::size_t next_ = 0;
     std::vector<Ref<Block>> given_, held_;
     std::unordered_map<const Block*, std::pair<Ref<Block>, Ref<Block>>>

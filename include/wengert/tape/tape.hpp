@@ -36,7 +36,8 @@ struct TapeReport;
 struct TapeExtension {
     void (*level_ended)(TapeExtension&) noexcept;
     void (*rewound)(TapeExtension&) noexcept;
-    void (*rerun)(TapeExtension&) noexcept;  ///< a sweep records again what a checkpoint has dropped
+    /// What is recorded next is apart from what has been: a position is marked, or a sweep runs a checkpoint again.
+    void (*set_apart)(TapeExtension&) noexcept;
     void (*used_up)(TapeExtension&,
                     std::uint64_t since) noexcept;  ///< by backward, nodes from this sequence number on
     /// Other levels record, another tape is the thread's, or AnomalyMode is on.
@@ -88,7 +89,13 @@ public:
     struct Position {
         std::uint64_t sequence = 0;
     };
-    Position mark() const noexcept { return {next_sequence_}; }
+    Position mark() const noexcept
+    {
+        if (extension) extension->set_apart(*extension);
+        return {next_sequence_};
+    }
+    /// The sequence number of the node that is recorded next.
+    std::uint64_t next_sequence() const noexcept { return next_sequence_; }
     /// Drops everything that has been recorded since `position`: for loops that record, use and discard. Tensors made since
     /// then keep their values; using one as a variable throws a TapeError. Throws TapeError inside a transform that was
     /// begun since then.
@@ -215,6 +222,7 @@ public:
     std::unordered_map<const Node*, PackedValues> packed;
     Site site_override;  ///< the user's line while a rule of his operation runs
     bool in_rule = false;
+    std::uint64_t run = 0;      ///< of the checkpoint's function that runs, as Block::run
     int walks = 0;              ///< sweeps in progress, one in another
     bool pull_follows = false;  ///< what is recorded now is swept next: sections may keep what that reads
     TapeExtension* extension = nullptr;
@@ -252,6 +260,13 @@ private:
     T& variable_;
     T old_;
 };
+
+/// An array that no operation has made, and that comes from inside of the run all the same.
+inline Ref<Block> made_in_run(Ref<Block> b)
+{
+    b->run = Tape::current().run;
+    return b;
+}
 
 /// Does x depend on a level at which operations are recorded now?
 inline bool depends_now(const AnyTensor& x)

@@ -121,7 +121,7 @@ public:
         const Restore<ActiveLevels> active(tape_.active, lower_ | bit_);
         const Restore<Site> site(tape_.site_override, Site{});  // errors inside name their own lines
         const Restore<bool> rule(tape_.in_rule, false);
-        if (tape_.extension) tape_.extension->rerun(*tape_.extension);
+        if (tape_.extension) tape_.extension->set_apart(*tape_.extension);
         const std::size_t before = tape_.obliged.size();
         const std::vector<AnyTensor> y = f();
         extended_ = true;
@@ -144,7 +144,7 @@ public:
     bool retains(const Node& n) const noexcept { return keep_ || (n.mask & lower_) != 0; }
     const std::vector<Ref<Node>>& leaves() const noexcept { return leaves_; }
     /// The sequence number of the oldest node that it has passed.
-    std::uint64_t oldest() const noexcept { return current_ ? current_->sequence : tape_.mark().sequence; }
+    std::uint64_t oldest() const noexcept { return current_ ? current_->sequence : tape_.next_sequence(); }
     Tape& tape() noexcept { return tape_; }
     std::size_t level() const noexcept { return level_; }
 

@@ -351,6 +351,50 @@ TEST_CASE("Solvers from elsewhere and parallel loops: three levels, rewinding, f
     CHECK((recorded() == 0 && wg::Tape::current().size() == 0));
 }
 
+TEST_CASE("A position that is marked divides numbers that go on from older ones, too")
+{
+    const wg::TapeScope fresh;
+    R a = 2.0;
+    a.requires_grad();
+    const R q = a * a;
+    R rewound;
+    for (int i = 0; i < 3; ++i) {
+        const auto here = wg::Tape::current().mark();
+        const auto before = recorded();
+        rewound = sin(q * a);
+        CHECK(recorded() > before);
+        wg::Tape::current().rewind(here);
+        CHECK(recorded() == before);
+    }
+    CHECK_THROWS_AS(wg::backward(rewound), wg::TapeError);
+    wg::backward(q * a);
+    CHECK(a.grad() == Approx(12));
+}
+
+TEST_CASE("A limit of memory holds after one with a folder, while numbers wait for backward")
+{
+    const wg::TapeScope fresh;
+    const auto f = [](R x) {
+        for (int i = 0; i < 100000; ++i) x = x * 0.999 + 0.001 * sin(x);
+        return x;
+    };
+    R a = 0.5;
+    a.requires_grad();
+    const R y = a * a;
+    const double slope = wg::grad(f)(R(0.5)).value();
+    const auto limited = [&](std::size_t bytes, const char* folder) {
+        const wg::ScalarMemory limit(bytes, folder);
+        return wg::grad(f)(R(0.5)).value();
+    };
+    for (int i = 0; i < 2; ++i) {
+        CHECK_THROWS_AS(limited(1 << 20, ""), wg::MemoryError);
+        CHECK(limited(1 << 20, "/tmp") == slope);
+    }
+    CHECK(limited(64 << 20, "") == slope);
+    wg::backward(y);
+    CHECK(a.grad() == 1.0);
+}
+
 TEST_CASE("Elements of tensors as reals, and tensors of ranges of reals")
 {
     const auto f = [](const D& x) {

@@ -88,7 +88,7 @@ protected:
         }
         FrozenEntry& entry = core.entry(a);
         if (entry.paths.empty() && a.extent >= 0) core.specialise(entry, a.family, a.extent);
-        if (levels && derivative_is_eager(core, entry)) return run_eagerly(run, at, x...);
+        if (levels && derivative_calls_host(entry)) return run_eagerly(run, at, x...);
         if (communicates_under_transforms(core, entry)) return run_eagerly(run, at, x...);
         const bool looked = recorder() && !entry.paths.empty();
         if (looked && entry.paths.front()->effects) return run_function(run, at, x...);
@@ -165,7 +165,7 @@ protected:
         if (take_trace(core, entry, path, std::move(t), again, values, at)) live->end();
         live.reset();
         if (!again) return y;
-        if (!path || derivative_is_eager(core, entry))
+        if (!path || derivative_calls_host(entry))
             return run_function(run, at, x...);  // it has seen constants; live tensors are as before
         return recorded_result<Y>(path, a, values, at);
     }

@@ -25,7 +25,6 @@ struct FrozenOutcome {
     std::vector<std::size_t> live = {};
     std::size_t results = 0;  ///< outputs that are the result's
     bool varies = false;      ///< another trace of it may differ: see Recorder::by_value
-    bool stops = false;       ///< it has a NoGrad in it: a derivative is that of the function itself
 };
 
 /// One way through the function, for arguments of certain shapes.

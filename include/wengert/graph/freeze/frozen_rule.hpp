@@ -16,9 +16,8 @@ std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCore>& core,
 
 /// Is it a call under a transform, and do other processes take part in one of its paths? Then the reason is said.
 bool communicates_under_transforms(FrozenCore& core, const FrozenEntry& e);
-/// Would a derivative of its graph call the host again, or follow what NoGrad keeps out? Then f is to run instead, and the reason is
-/// said.
-bool derivative_is_eager(FrozenCore& core, const FrozenEntry& e);
+/// Would a derivative of its graph call the host again? Then f is to run instead.
+bool derivative_calls_host(const FrozenEntry& e);
 
 std::vector<AnyTensor> section_inputs(const CallArguments& a);
 

@@ -45,10 +45,6 @@ public:
 
     void by_value();
     std::shared_ptr<const void> settle(const Finding& f, const Site& at);
-    /// Has a value been computed under NoGrad, which a derivative of the graph would follow?
-    bool stops() const noexcept { return stops_; }
-    /// A body in it has.
-    void take_stops(bool stops) noexcept { stops_ = stops_ || stops; }
     /// Has it recorded something by its value that on other values would be an operation?
     bool varies() const noexcept { return varies_; }
     std::shared_ptr<const Inside> inside(const std::vector<Ref<Block>>& in, const InsideFunction& f,
@@ -59,7 +55,7 @@ public:
     /// The value that a block holds: known, captured from an enclosing trace, or a constant.
     ValueId value_of(const Block& b, const Site& at);
     bool knows(const Block& b) const { return known_.contains(key_of(b)) || (outer_ && outer_->knows(b)); }
-    void output(const Ref<Block>& b, const Site& at) { graph_.output(value_of(*b, at)); }
+    void output(const Ref<Block>& b, const Site& at) { graph_.output(as_constant(value_of(*b, at))); }
     void output(const AnyTensor& t, const Site& at);
 
     Trace* trace() noexcept { return this; }
@@ -115,10 +111,12 @@ private:
     /// A block that has a value keeps it.
     void know(const Block& b, ValueId v);
     ValueId remember(const Ref<Block>& b, ValueId v);
+    /// v, or where it has been computed under NoGrad its stop_gradient: what is used outside of that scope.
+    ValueId as_constant(ValueId v);
 
     Recorder* outer_ = nullptr;
     KeyHook* outer_keys_ = nullptr;
-    bool running_ = false, varies_ = false, stops_ = false;
+    bool running_ = false, varies_ = false;
     std::uint64_t start_ = 0;  ///< nodes before it come from outside
     int constants_ = 0;        ///< Tape::constants when it began
     int lowered_ = 0;          ///< Tape::lowered when it began: higher in a rule that runs meanwhile
@@ -129,6 +127,8 @@ private:
     std::unordered_map<const Node*, ValueId> variables_;  ///< those of them with a node
     std::vector<Ref<Block>> aliases_;
     std::vector<Left> left_;
+    std::unordered_map<ValueId, ValueId>
+        unrecorded_;  ///< computed under NoGrad; its stop_gradient once there is one
     std::unordered_map<std::uint64_t, Ref<Block>> keys_;
 };
 

@@ -19,7 +19,7 @@ template <class T> Tensor<T> unary_on_tensors(ScalarOp op, const Tensor<T>& x)
         op, [&]<class P>(P) { return apply_elementwise<P, T>(Site{}, x); },
         [&] {
             switch (op) {
-            case ScalarOp::negative: return -x;
+            case ScalarOp::negative: return ops::negative<T>(x, Site{});
             case ScalarOp::copy: return x;
             case ScalarOp::detach: return x.detach();
             default: refuse_on_arrays(op);
@@ -33,10 +33,10 @@ template <class T> Tensor<T> binary_on_tensors(ScalarOp op, const Tensor<T>& a, 
         op, [&]<class P>(P) { return apply_elementwise<P, T>(Site{}, a, b); },
         [&] {
             switch (op) {
-            case ScalarOp::add: return a + b;
-            case ScalarOp::subtract: return a - b;
-            case ScalarOp::multiply: return a * b;
-            case ScalarOp::divide: return a / b;
+            case ScalarOp::add: return ops::add<T>(a, b, Site{});
+            case ScalarOp::subtract: return ops::subtract<T>(a, b, Site{});
+            case ScalarOp::multiply: return ops::multiply<T>(a, b, Site{});
+            case ScalarOp::divide: return ops::divide<T>(a, b, Site{});
             default: return special_on_tensors(op, a, b);
             }
         });

@@ -127,14 +127,16 @@ WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, c
         const auto is_same = [&](const Block* b) { return &unaliased(*b) == &unaliased(*in[i]); };
         if (in[i]->run < run_ && !is_order && std::none_of(in, in + i, is_same)) take(*in[i], p.name, at);
     }
+    const auto outside = as_outside();
     MaskRecorder::operation(p, op, in, n, out, at);
     out.run = run_;
 }
 
 WENGERT_INLINE void RunRecorder::read(const Block& x, Read what, const Site& at)
 {
-    MaskRecorder::read(x, what, at);
-    if (Tape::current().in_rule) return;
+    if (const auto outside = as_outside(); true) MaskRecorder::read(x, what, at);
+    // What was made in the run follows from what has been noted. Reals make tensors of their own, recorded or not.
+    if (Tape::current().in_rule || x.run >= run_) return;
     constexpr std::string_view names[] = {"branch", "item", "elements read"};
     enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at});
 }

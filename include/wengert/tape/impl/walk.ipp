@@ -166,12 +166,15 @@ WENGERT_INLINE void Walk::refuse_consumed(const Node& n) const
 {
     const auto& failure = detail::last_failure();
     const bool failed = !failure.text.empty() && n.sequence >= failure.first && n.sequence <= failure.last;
-    fail<TapeError>(
-        "backward",
-        "the derivative of " + std::string(n.primitive->name) + ", shape " + to_string(n.shape) +
-            ", recorded at " + to_string(n.at) + ", has been used up by an earlier backward" +
-            (failed ? " that failed: " + failure.text : "; pass {.retain = true} to that one to retain it"),
-        {});
+    const std::string_view why =
+        level_ > 0 ? " by backward(), or as the transform in which it was recorded has ended: a pullback is "
+                     "to be called before that transform returns"
+                   : " by an earlier backward; pass {.retain = true} to that one to retain it";
+    fail<TapeError>(level_ > 0 ? "vjp" : "backward",
+                    "the derivative of " + std::string(n.primitive->name) + ", shape " + to_string(n.shape) +
+                        ", recorded at " + to_string(n.at) + ", has been used up" +
+                        (failed ? " by an earlier backward that failed: " + failure.text : std::string(why)),
+                    {});
 }
 
 WENGERT_INLINE void Walk::report_birth(const Block& g) const

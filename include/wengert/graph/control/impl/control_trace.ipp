@@ -75,9 +75,6 @@ inline std::optional<TracedBody> traced_body(Trace& outer, const std::vector<Any
                                              BodyUse use, bool again, const BodyFunction& f, const Site& at)
 {
     Tape& tape = Tape::current();
-    const auto is_swept = [&, active = std::uint64_t{tape.active}](const AnyTensor& t) {
-        return t.node && tape.depends(*t.node, active);
-    };
     const Restore<std::uint64_t> levels(tape.levels_of_loops, tape.levels_of_loops | tape.active);
     const int lowered_around = outer.lowered_outside();
     const detail::Unrecorded unrecorded;
@@ -100,12 +97,6 @@ inline std::optional<TracedBody> traced_body(Trace& outer, const std::vector<Any
     if (trace.effect) held.add({trace.effect, {}});
     // a rule that was made there and has captured a value, a variable: each step would leave another one
     if (leaves_values(outer, trace, held, in.size())) return {};
-    const auto any_swept = [&](const std::vector<AnyTensor>& all) {
-        return std::any_of(all.begin(), all.end(), is_swept);
-    };
-    // a derivative of the body would follow what NoGrad keeps out
-    if (trace.stops() && (any_swept(examples) || any_swept(trace.captured()))) return {};
-    outer.take_stops(trace.stops());
     const BodyGuards guards(trace, in.size());
     if (!guards.possible || (guards.holds && !use.may_guard)) return {};
     for (const AnyTensor& t : *out) trace.output(t, at);

@@ -9,7 +9,7 @@
 
 namespace wengert::detail {
 
-WENGERT_INLINE bool derivative_is_eager(FrozenCore& core, const FrozenEntry& e)
+WENGERT_INLINE bool derivative_calls_host(const FrozenEntry& e)
 {
     const auto calls = [](const GraphNode& n) {
         return n.primitive && n.primitive->effects && n.primitive->loop;
@@ -17,11 +17,7 @@ WENGERT_INLINE bool derivative_is_eager(FrozenCore& core, const FrozenEntry& e)
     const auto calls_host = [&](const auto& p) {
         return p->effects && std::any_of(p->recorded.nodes().begin(), p->recorded.nodes().end(), calls);
     };
-    const bool stops = std::any_of(e.paths.begin(), e.paths.end(), [](const auto& p) { return p->stops; });
-    if (stops)
-        core.reason = "it has a NoGrad in it and was called under a transform: it ran eagerly (use "
-                      "stop_gradient, or freeze the gradient: freeze(grad(f)))";
-    return stops || std::any_of(e.paths.begin(), e.paths.end(), calls_host);
+    return std::any_of(e.paths.begin(), e.paths.end(), calls_host);
 }
 
 WENGERT_INLINE bool communicates_under_transforms(FrozenCore& core, const FrozenEntry& e)

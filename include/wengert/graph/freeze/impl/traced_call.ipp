@@ -67,7 +67,6 @@ WENGERT_INLINE void finish_trace(FrozenTrace& t, TracedInputs& in, TreeReader re
     for (const ValueId v : host_values(trace.graph())) add({trace.blocks()[v], {}});
     trace.stop();
     t.varies = trace.varies();
-    t.stops = trace.stops();
     const std::vector<ValueId> outside = escaped(trace, held);
     t.escaped = outside.empty() ? no_value : outside.front();
     t.graph = std::move(trace.graph());
@@ -93,7 +92,7 @@ WENGERT_INLINE bool take_trace(FrozenCore& core, FrozenEntry& entry, std::shared
     values = std::move(t.values);
     path = core.add(entry, std::move(t), a.family, a.extent);
     core.report_retraces(at);
-    return !recorded || (path && !derivative_is_eager(core, entry));
+    return !recorded || (path && !derivative_calls_host(entry));
 }
 
 WENGERT_INLINE const FrozenPath* fitting_path(const FrozenEntry& e, const std::vector<Ref<Block>>& inputs)

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "../../../base/separate.hpp"
+#include "../../../ops/elementwise/arithmetic.hpp"
 #include "../trace.hpp"
 
 namespace wengert {
@@ -23,7 +24,7 @@ WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{
     detail::know_control();
 #endif
     const Tape& tape = Tape::current();
-    start = start_ = tape.mark().sequence;
+    start = start_ = tape.next_sequence();
     constants_ = tape.constants;
     lowered_ = lowered_around = tape.lowered;
     // Last: what fails before leaves no recorder behind.
@@ -54,12 +55,38 @@ WENGERT_INLINE void Trace::operation(const Primitive& p, const void* op, const B
     if (known_.contains(key_of(out))) return;  // handed through, or made of operations that have been seen
     ValueList inputs;
     inputs.resize(n);
-    for (std::size_t i = 0; i < n; ++i) inputs[i] = value_of(*in[i], at);
+    const bool unrecorded = Tape::current().constants > constants_;
+    for (std::size_t i = 0; i < n; ++i) {
+        inputs[i] = value_of(*in[i], at);
+        const bool is_order = p.effects && i + 1 == n && in[i] == effect.get();
+        if (!unrecorded && !is_order) inputs[i] = as_constant(inputs[i]);
+    }
     const auto varies = [&](ValueId v) { return graph_.node(v).kind != Graph::Kind::constant; };
-    if (Tape::current().constants > constants_)
-        stops_ = stops_ || std::any_of(inputs.begin(), inputs.end(), varies);
-    remember(Ref<Block>(&out),
-             graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at, segment));
+    // of a loop the results: each is taken out by an operation of its own
+    const bool hides = unrecorded && !p.loop && differentiable(out.dtype) &&
+                       std::any_of(inputs.begin(), inputs.end(), varies);
+    const ValueId v = graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at, segment);
+    if (hides) unrecorded_[v] = no_value;
+    remember(Ref<Block>(&out), v);
+}
+
+struct StopGradientOf {
+    template <class T> static const Primitive& of()
+    {
+        return detail::elementwise_of<StopGradient, xsimd::default_arch, T, T>();
+    }
+};
+WENGERT_INLINE ValueId Trace::as_constant(ValueId v)
+{
+    const auto found = unrecorded_.find(v);
+    if (found == unrecorded_.end()) return v;
+    if (found->second == no_value) {
+        const GraphNode n = graph_.node(v);
+        const Primitive& stop = of_real<StopGradientOf>(n.dtype);
+        found->second = graph_.operation(stop, {}, {v}, n.shape, n.at, n.segment);
+        blocks_.resize(graph_.size());
+    }
+    return found->second;
 }
 
 WENGERT_INLINE const Block& Trace::variable(const AnyTensor& t)
@@ -186,7 +213,7 @@ WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
 
 WENGERT_INLINE void Trace::output(const AnyTensor& t, const Site& at)
 {
-    graph_.output(value_of(t.node ? variable(t) : *t.value, at));
+    graph_.output(as_constant(value_of(t.node ? variable(t) : *t.value, at)));
 }
 
 WENGERT_INLINE std::uint64_t Trace::child_of(KeyHook& hook, const Key& parent, std::uint64_t i,

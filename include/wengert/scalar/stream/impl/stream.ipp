@@ -48,7 +48,7 @@ WENGERT_INLINE ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
         for (ScalarVariable& v : s.variables)
             if (v.leaf.node && (v.leaf.node->flags & Node::rewound)) s.end_variable(v);
     };
-    rerun = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).close(); };
+    set_apart = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).close(); };
     used_up = [](TapeExtension& e, std::uint64_t since) noexcept {
         detail::drop_severed(static_cast<ScalarStream&>(e), since);
     };

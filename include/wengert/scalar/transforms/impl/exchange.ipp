@@ -123,7 +123,7 @@ void push_gathered(Tape& tape, ScalarStream& s, const ScalarPositions& positions
 
 template <class T> AnyTensor Gathering<T>::made()
 {
-    out_.value = placed(std::move(out_.value));
+    out_.value = made_in_run(placed(std::move(out_.value)));
     Tape& tape = Tape::current();
     auto* const s = static_cast<ScalarStream*>(tape.extension);
     if (s && s->cell_tensors) [[unlikely]]

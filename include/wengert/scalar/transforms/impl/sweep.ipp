@@ -21,8 +21,8 @@ struct DeliverEntered {
             Ref<Block> b = make_block(dtype_of<T>(), e.tensor.value->shape);
             const bool any = adjoints.take(e.begin, e.count, b->template as<T>());
             if (any)
-                walk.deliver(to,
-                             {placed(std::move(b)), {}});  // else a checkpoint before it need not run again
+                walk.deliver(to, {made_in_run(placed(std::move(b))),
+                                  {}});  // else a checkpoint before it need not run again
             return;
         }
         std::vector<Real<T>> g(e.count);
@@ -46,8 +46,8 @@ private:
         const auto [any, any_dot] =
             adjoints.take_with_tangents(e.begin, e.count, g->template as<T>(), dot->template as<T>());
         if (!any && !any_dot) return;
-        const Tensor<T> sent(AnyTensor{placed(std::move(g)), {}}),
-            along(AnyTensor{placed(std::move(dot)), {}});
+        const Tensor<T> sent(AnyTensor{made_in_run(placed(std::move(g))), {}}),
+            along(AnyTensor{made_in_run(placed(std::move(dot))), {}});
         walk.deliver(
             to,
             AnyTensor((any_dot ? lift_with_tangent(sent, along, level, "scalar code", to.at) : sent).any()));

@@ -1,0 +1,186 @@
+// NoGrad and AllowNaN inside of frozen functions, in loops, branches and rules: derivatives are those of eager code.
+#include "catch.hpp"
+
+#include <functional>
+
+#include <wengert/native.hpp>
+#include <wengert/wengert.hpp>
+
+namespace wg = wengert;
+using D = wg::Tensor<double>;
+
+TEST_CASE("a NoGrad in a frozen function is a stop_gradient of its graph")
+{
+    const auto f = [](const D& a) {
+        D s;
+        {
+            const wg::NoGrad off;
+            s = a * a;
+        }
+        return sum(s * a);
+    };
+    const auto looped = [](const D& a) {
+        const auto body = [](const D& s) {
+            D q;
+            {
+                const wg::NoGrad off;
+                q = s * s;
+            }
+            return std::pair(s + 0.1 * q * s, std::tuple());
+        };
+        return sum(wg::scan(body, a, 3).first);
+    };
+    const auto in_place = [](const D& a) {
+        D s = a * 1.0;
+        {
+            const wg::NoGrad off;
+            s *= a;
+        }
+        return sum(s * a);
+    };
+    const D x = {1.0, 2.0}, way = {1.0, -0.5};
+    const std::vector<std::function<D(const D&)>> functions = {f, looped, in_place};
+    for (const auto& h : functions) {
+        const D slope = wg::grad(h)(x), bend = wg::hvp(h)(x, way), along = wg::jvp(h, x, way).second;
+        const auto frozen = wg::freeze(h);
+        const auto inner = wg::freeze(wg::grad(h));
+        const auto outer = wg::freeze(wg::grad(frozen));
+        for (int call = 0; call < 3; ++call) {
+            CHECK(allclose(frozen(x), h(x), 1e-15));
+            CHECK(allclose(wg::grad(frozen)(x), slope, 1e-15));
+            CHECK(allclose(inner(x), slope, 1e-15));
+            CHECK(allclose(outer(x), slope, 1e-15));
+            CHECK(allclose(wg::hvp(frozen)(x, way), bend, 1e-15));
+            CHECK(allclose(wg::jvp(frozen, x, way).second, along, 1e-15));
+            CHECK(allclose(wg::grad(wg::checkpoint(frozen))(x), slope, 1e-15));
+        }
+        CHECK(frozen.stats().eager_calls == 0);
+        CHECK(inner.stats().recorded_ops < 40);
+    }
+    const auto frozen_loop = wg::freeze(looped);
+    static_cast<void>(frozen_loop(x));
+    const auto training = wg::freeze([](const D& w0) {
+        const auto step = [](const D& w) {
+            const D slope_of = wg::grad([](const D& v) { return sum(v * v * v); })(w);
+            D next = w;
+            {
+                const wg::NoGrad off;
+                next = next - 0.01 * slope_of;
+            }
+            return std::pair(next, std::tuple());
+        };
+        return wg::scan(step, w0, 300).first;
+    });
+    static_cast<void>(training(x));
+    CHECK(frozen_loop.stats().recorded_ops < 20);
+    CHECK(training.stats().recorded_ops < 20);
+}
+
+namespace {
+
+/// u³ whose derivative is taken for u².
+D cube_by_square(const D& u)
+{
+    D z;
+    {
+        const wg::NoGrad off;
+        z = u * u;
+    }
+    return z * u;
+}
+
+}  // namespace
+
+TEST_CASE("a NoGrad in the bodies of loops, branches and rows, frozen and in checkpoints")
+{
+    const D x = {{1.0, 2.0}, {3.0, 4.0}}, slope = x * x;
+    const auto rows = [](const D& t) { return wg::vmap(cube_by_square)(t); };
+    const auto columns = [](const D& t) { return wg::vmap(cube_by_square, {.in_axes = {1}})(t); };
+    const auto slices = [](const D& t) {
+        return wg::scan([](const D& s, const D& u) { return std::pair(s, cube_by_square(u)); }, D(0.0), t)
+            .second;
+    };
+    const auto branch = [](const D& t) {
+        return wg::cond(
+            sum(t) > 0.0, cube_by_square, [](const D& u) { return u * 1.0; }, t);
+    };
+    const auto once = [](const D& t) {
+        return wg::while_loop([](const D& s) { return sum(s) < 20.0; }, cube_by_square, t);
+    };
+    const std::vector<std::function<D(const D&)>> functions = {rows, columns, slices, branch, once};
+    for (const auto& f : functions) {
+        const auto loss = [&](const D& t) { return sum(f(t)); };
+        const auto kept = [&](const D& t) { return sum(wg::checkpoint(f)(t)); };
+        CHECK(allclose(wg::grad(loss)(x), slope, 0.0));
+        for (const wg::Backend& backend :
+             {wg::Backend(wg::tile), wg::Backend(wg::interpret), wg::Backend(wg::native)}) {
+            const wg::FreezeOptions options{.backend = backend};
+            const auto frozen = wg::freeze(loss, options);
+            const auto frozen_kept = wg::freeze(kept, options);
+            const auto inner = wg::freeze(wg::grad(loss), options);
+            const auto inner_kept = wg::freeze(wg::grad(kept), options);
+            for (int call = 0; call < 2; ++call) {
+                CHECK(allclose(inner(x), slope, 0.0));
+                CHECK(allclose(inner_kept(x), slope, 0.0));
+                CHECK(allclose(wg::grad(frozen)(x), slope, 0.0));
+                CHECK(allclose(wg::grad(frozen_kept)(x), slope, 0.0));
+                CHECK(allclose(wg::jvp(frozen, x, ones_like(x)).second, sum(slope), 0.0));
+                CHECK(allclose(wg::hvp(frozen)(x, ones_like(x)), wg::hvp(loss)(x, ones_like(x)), 0.0));
+            }
+        }
+    }
+}
+
+TEST_CASE("a NoGrad in a rule of one's own holds for the rule's derivatives, frozen and in loops")
+{
+    const auto half = [](const D& u) {  // 3 u², held constant
+        const wg::NoGrad off;
+        return 3.0 * (u * u);
+    };
+    const auto cube = [](const D& u) { return u * u * u; };
+    const auto forward = [=](const D& t) {
+        return wg::custom_jvp(cube, [=](const D& d, const D&, const D& u) { return half(u) * d; })(t);
+    };
+    const auto reverse = [=](const D& t) {
+        return wg::custom_vjp(cube, [=](const D& g, const D&, const D& u) { return half(u) * g; })(t);
+    };
+    const auto twice = [](const auto& f) { return wg::grad([f](const D& t) { return wg::grad(f)(t); }); };
+    const auto looped = [](const auto& f) {
+        return [f](const D& t) {
+            return wg::scan([f](const D& s) { return std::pair(f(s), std::tuple()); }, t, 1).first;
+        };
+    };
+    const auto check = [&](const auto& f) {
+        const D x(2.0);
+        const auto frozen = wg::freeze(f);
+        CHECK(wg::grad(frozen)(x).item() == 12.0);
+        CHECK(twice(f)(x).item() == 0.0);
+        CHECK(twice(frozen)(x).item() == 0.0);
+        CHECK(wg::freeze(twice(f))(x).item() == 0.0);
+        CHECK(wg::grad(wg::freeze(wg::grad(f)))(x).item() == 0.0);
+        CHECK(wg::freeze(twice(looped(f)))(x).item() == 0.0);
+        CHECK(twice(wg::freeze(looped(f)))(x).item() == 0.0);
+    };
+    check(forward);
+    check(reverse);
+    CHECK(wg::hvp(wg::freeze(forward))(D(2.0), D(1.0)).item() == 0.0);
+}
+
+TEST_CASE("AllowNaN inside of a frozen function is refused, and around its call heeded")
+{
+    const auto f = [](const D& t) { return sum(where(t > 0.0, log(t), 0.0 * t)); };
+    const auto inside = [&](const D& t) {
+        const wg::AllowNaN on;
+        return wg::grad(f)(t);
+    };
+    const D x = {0.0, 2.0};
+    CHECK_THROWS_AS(wg::freeze(inside)(x), wg::TapeError);
+    const auto frozen = wg::freeze(wg::grad(f));
+    CHECK(allclose(frozen(x), D{0.0, 0.5}, 0.0));
+    {
+        const wg::AllowNaN on;
+        CHECK(std::isnan(frozen(x)(0).item()));
+        CHECK(std::isnan(inside(x)(0).item()));
+    }
+    CHECK(allclose(frozen(x), D{0.0, 0.5}, 0.0));
+}

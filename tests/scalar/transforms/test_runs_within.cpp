@@ -1,0 +1,133 @@
+// Checkpoints around derivatives and derivatives around checkpoints, of reals and in rules: the second run does what the first did.
+#include "catch.hpp"
+
+#include <wengert/scalar.hpp>
+#include <wengert/wengert.hpp>
+
+namespace wg = wengert;
+using R = wg::Real<double>;
+using V = std::vector<R>;
+using D = wg::Tensor<double>;
+
+namespace {
+
+V twisted(const V& x) { return {tanh(x[0]) * x[1], x[1] * x[1]}; }
+R one_of(const V& x) { return tanh(x[0]) * x[1]; }
+
+/// The gradient of f and of checkpoint(f) agree.
+template <class F> void check_kept(const F& f)
+{
+    const V x{0.7, 0.4};
+    const V plain = wg::grad(f)(x), kept = wg::grad(wg::checkpoint(f))(x);
+    for (std::size_t i = 0; i < 2; ++i) CHECK(kept[i].value() == plain[i].value());
+    const V bent = wg::hvp(f)(x, V{1.0, -0.5}), kept_bent = wg::hvp(wg::checkpoint(f))(x, V{1.0, -0.5});
+    for (std::size_t i = 0; i < 2; ++i) CHECK(std::abs(kept_bent[i].value() - bent[i].value()) < 1e-14);
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint of reals that takes Jacobians, Hessians and pullbacks inside")
+{
+    check_kept([](const V& x) { return R(sum(wg::jacobian(twisted)(x))); });
+    check_kept([](const V& x) { return R(wg::jacobian(twisted)(x)(0, 1)); });
+    check_kept([](const V& x) { return R(sum(wg::hessian(one_of)(x))); });
+    check_kept([](const V& x) {
+        const auto [y, pullback] = wg::vjp(twisted, x);
+        return pullback(V{1.0, y[1]})[0];
+    });
+    check_kept([](const V& x) { return wg::jvp(twisted, x, x).second[0]; });
+}
+
+TEST_CASE("a checkpoint of reals around derivatives of sections with captured numbers")
+{
+    const auto inside = [](const auto& section, const auto& transform) {
+        check_kept([=](const V& x) {
+            return transform([=](const R& z) { return section(V{z, x[1]}); }, x[0]);
+        });
+    };
+    const auto gradient = [](const auto& f, const R& at) { return wg::grad(f)(at); };
+    const auto along = [](const auto& f, const R& at) { return wg::jvp(f, at, R(1.0)).second; };
+    const auto pulled = [](const auto& f, const R& at) { return wg::vjp(f, at).second(R(1.0)); };
+    inside(wg::preaccumulate(one_of), gradient);
+    inside(wg::checkpoint(one_of), gradient);
+    inside(wg::preaccumulate(one_of), along);
+    inside(wg::checkpoint(one_of), along);
+    inside(wg::checkpoint(one_of), pulled);
+}
+
+TEST_CASE("derivatives of checkpoints inside of rules")
+{
+    const auto h = [](const D& x) { return sum(tanh(x) * x); };
+    const auto by_rule = [=](const auto& section) {
+        return wg::custom_vjp(h, [=](const D& g, const D&, const D& x) { return g * wg::grad(section)(x); });
+    };
+    const auto by_tangent = [=](const auto& section) {
+        return wg::custom_jvp(
+            h, [=](const D& dot, const D&, const D& x) { return sum(wg::grad(section)(x) * dot); });
+    };
+    const D x = {0.7, 0.4};
+    const D slope = wg::grad(h)(x);
+    CHECK(allclose(wg::grad(by_rule(wg::checkpoint(h)))(x), slope, 0.0));
+    CHECK(allclose(wg::grad(by_tangent(wg::checkpoint(h)))(x), slope, 1e-15));
+    CHECK(allclose(wg::grad(wg::checkpoint(by_rule(wg::checkpoint(h))))(x), slope, 0.0));
+    const auto twice = [](const auto& f) {
+        return wg::grad([f](const D& t) { return sum(wg::grad(f)(t) * t); });
+    };
+    const D bend = twice(h)(x);
+    CHECK(allclose(twice(by_rule(wg::checkpoint(h)))(x), bend, 1e-14));
+    CHECK(allclose(twice(wg::checkpoint(by_rule(wg::checkpoint(h))))(x), bend, 1e-14));
+    CHECK(allclose(wg::grad(wg::checkpoint(
+                       [&](const D& t) { return sum(wg::grad(by_rule(wg::checkpoint(h)))(t) * t); }))(x),
+                   bend, 1e-14));
+
+    const auto of_reals = [](const R& a) { return sin(a) * a; };
+    const auto rule = wg::custom_vjp(of_reals, [=](const R& g, const R&, const R& a) {
+        return g * wg::grad(wg::checkpoint(of_reals))(a);
+    });
+    CHECK(std::abs(wg::grad(rule)(R(0.7)).value() - (0.7 * std::cos(0.7) + std::sin(0.7))) < 1e-15);
+}
+
+TEST_CASE("a checkpoint still notices a captured number and a branch that have changed")
+{
+    double factor = 2.0;
+    const D x = {0.7, 0.4};
+    const auto f = wg::checkpoint([&](const D& t) { return sum(t * factor * t); });
+    const auto late = [&](const D& t) {
+        const D y = f(t);
+        factor = 3.0;
+        return y;
+    };
+    CHECK_THROWS_AS(wg::grad(late)(x), wg::TapeError);
+    factor = 2.0;
+    R captured = 2.0;
+    const auto of_reals = wg::checkpoint([&](const R& a) { return a * captured * a; });
+    const auto late_real = [&](const R& a) {
+        const R y = of_reals(a);
+        captured = 3.0;
+        return y;
+    };
+    CHECK_THROWS_AS(wg::grad(late_real)(R(0.7)), wg::TapeError);
+    bool other = false;
+    const auto branching = wg::checkpoint([&](const D& t) {
+        const D y = sum(t * t);
+        return y.item() > 0.0 && other ? y * 2.0 : sin(y);
+    });
+    const auto late_branch = [&](const D& t) {
+        const D y = branching(t);
+        other = true;
+        return y;
+    };
+    CHECK_THROWS_AS(wg::grad(late_branch)(x), wg::TapeError);
+}
+
+TEST_CASE("a pullback that outlives the transform in which it was made says so")
+{
+    std::function<D(D)> later;
+    static_cast<void>(wg::grad([&](const D& x) {
+        auto [y, pullback] = wg::vjp([&](const D& z) { return z * x; }, D(0.3));
+        later = [p = pullback](D c) { return p(c); };
+        return y;
+    })(D(0.5)));
+    CHECK_THROWS_WITH(later(D(1.0)),
+                      contains("[vjp]") && contains("the transform in which it was recorded has ended"));
+}
