@@ -11,11 +11,17 @@
 #include <string>
 #include <typeinfo>
 
-#include <wengert/base/error.hpp>
+#include <wengert/tape/apply.hpp>
 
 #include "sanitizers.hpp"
 
 namespace {
+
+/// Thrown and caught within the library: a rule read what its operation has not saved.
+bool is_of_a_rule(const std::type_info& type)
+{
+    return type == typeid(wengert::detail::EmptyTensor) && wengert::Tape::current().in_rule;
+}
 
 /// Names of the library's files, and the errors that named one of them.
 struct Lines {
@@ -62,7 +68,8 @@ extern "C" [[noreturn]] void __cxa_throw(void* thrown, void* type, void (*destro
     using Throw = void(void*, void*, void (*)(void*));
     static Throw* const next = reinterpret_cast<Throw*>(dlsym(RTLD_NEXT, "__cxa_throw"));
     void* error = thrown;
-    if (typeid(wengert::Error).__do_catch(static_cast<const std::type_info*>(type), &error, 1))
+    const auto& thrown_type = *static_cast<const std::type_info*>(type);
+    if (typeid(wengert::Error).__do_catch(&thrown_type, &error, 1) && !is_of_a_rule(thrown_type))
         lines().look_at(static_cast<const wengert::Error*>(error)->what());
 #if defined(WENGERT_TESTS_ASAN)
     __asan_handle_no_return();
