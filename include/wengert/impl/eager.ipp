@@ -40,6 +40,7 @@
 #include "../tape/impl/tensor.ipp"
 #include "../tape/impl/walk_elementwise.ipp"
 #include "../tape/impl/walk.ipp"
+#include "../transforms/impl/audit.ipp"
 #include "../transforms/impl/check_grads.ipp"
 #include "../transforms/impl/checkpoint.ipp"
 #include "../transforms/impl/level.ipp"
@@ -65,6 +66,7 @@ template bool wengert::Tensor<bool>::item(Site) const;
 
 namespace wengert::detail {
 
+template AuditReport audit_by<double>(const AuditRun&);
 template AnyTensor add_any<float>(const AnyTensor&, const AnyTensor&);
 template AnyTensor add_any<double>(const AnyTensor&, const AnyTensor&);
 template AnyTensor sum_to_any<float>(const AnyTensor&, const Shape&);

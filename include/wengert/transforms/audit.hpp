@@ -1,79 +1,33 @@
 // audit: every operation that a function records, its derivative tested where it stands.
 #pragma once
 
-#include "audit_motion.hpp"
+#include "audit_report.hpp"
+#include "check_grads.hpp"
 
 namespace wengert {
 
-/// One operation that was not tested, and why.
-struct AuditOmission {
-    std::string primitive;
-    Site at;
-    std::string why;
-};
-
-/// What audit has found, operation by operation.
-struct AuditReport {
-    bool ok = true;
-    std::size_t nodes = 0;  ///< operations tested
-    std::vector<AuditFinding> findings;
-    std::vector<AuditOmission> omissions;
-    std::string message;  ///< a line for each wrong rule (primitive, file:line, both numbers) and omission
-    explicit operator bool() const noexcept { return ok; }
-};
-
 namespace detail {
 
-inline void add_to(AuditReport& report, AuditFinding finding)
+/// x, each of its numbers moved by the step in a direction of its own.
+template <class X> X moved_tree(const X& x, double step)
 {
-    report.ok = false;
-    report.message += "[" + finding.primitive + "] " + to_string(finding.at) + ": rule " +
-                      std::to_string(finding.analytic) + ", difference " + std::to_string(finding.numeric) +
-                      "\n";
-    report.findings.push_back(std::move(finding));
-}
-inline void add_to(AuditReport& report, AuditOmission omission)
-{
-    report.message +=
-        "[" + omission.primitive + "] " + to_string(omission.at) + ": not tested, " + omission.why + "\n";
-    report.omissions.push_back(std::move(omission));
-}
-
-/// All nodes of a run.
-inline AuditReport audit_nodes(const std::vector<const Node*>& nodes, const AuditMotion& motion)
-{
-    AuditReport report;
-    std::uint64_t state = 7;
-    const Restore<ActiveLevels> active(Tape::current().active, 0);
-    for (const Node* n : nodes) {
-        AuditFinding finding{std::string(n->primitive->name), n->at};
-        bool ok = true;
-        std::string why;
-        if (n->primitive->unaudited)
-            why = "as its rule is that of another result, which serves as well";
-        else if (motion.hears(*n))
-            why = audit_silent(*n, motion, state, finding, ok);
-        else
-            ok = audit_node<double>(*n, state, finding);
-        if (!why.empty()) {
-            add_to(report, AuditOmission{finding.primitive, finding.at, why});
-            continue;
-        }
-        ++report.nodes;
-        if (!ok) add_to(report, std::move(finding));
-    }
-    return report;
+    std::uint64_t state = 11;
+    return tree::map(
+        [&]<class T, class D>(const Tensor<T, D>& t) {
+            if constexpr (is_differentiable<T>) {
+                const Tensor<T> from = on<cpu>(t).detach();
+                return on<D>(from + random_like(Tensors<T>{from}, state)[0] * static_cast<T>(step));
+            } else {
+                return t;
+            }
+        },
+        x);
 }
 
-inline AuditReport audit_by(const AuditRun& run)
-{
-    AuditReport report;
-    run(0, [&](const std::vector<const Node*>& nodes) {
-        const AuditMotion motion(run, nodes);
-        report = audit_nodes(nodes, motion);
-    });
-    return report;
-}
+/// The operations recorded from `start` on that can be tested.
+std::vector<const Node*> audited_nodes(const Tape& tape, std::uint64_t start);
+/// In numbers of type T. A template: a program that audits nothing compiles none of it.
+template <class T> AuditReport audit_by(const AuditRun& run);
 
 /// Runs f with its arguments moved by a step, and hands over what it has recorded.
 template <class F, class X>
@@ -89,7 +43,7 @@ void audit_run(F& f, const Site& at, const X& args, double step, const AuditLook
 
 template <class F, class X> AuditReport audit_at(F& f, const Site& at, const X& args)
 {
-    return audit_by([&](double step, const AuditLook& look) { audit_run(f, at, args, step, look); });
+    return audit_by<double>([&](double step, const AuditLook& look) { audit_run(f, at, args, step, look); });
 }
 
 }  // namespace detail
@@ -122,3 +76,9 @@ AuditReport audit(F&& f, const X&... x)
 }
 
 }  // namespace wengert
+
+#ifdef WENGERT_COMPILED
+extern template wengert::AuditReport wengert::detail::audit_by<double>(const AuditRun&);
+#else
+#include "impl/audit.ipp"
+#endif

@@ -9,45 +9,24 @@
 
 namespace wengert::detail {
 
-/// What is done with the operations that a run has recorded, as long as they are there.
-using AuditLook = std::function<void(const std::vector<const Node*>&)>;
-/// Runs the function with its arguments moved by a step.
-using AuditRun = std::function<void(double step, const AuditLook&)>;
-
-/// x, each of its numbers moved by the step in a direction of its own.
-template <class X> X moved_tree(const X& x, double step)
-{
-    std::uint64_t state = 11;
-    return tree::map(
-        [&]<class T, class D>(const Tensor<T, D>& t) {
-            if constexpr (is_differentiable<T>) {
-                const Tensor<T> from = on<cpu>(t).detach();
-                return on<D>(from + random_like(Tensors<T>{from}, state)[0] * static_cast<T>(step));
-            } else {
-                return t;
-            }
-        },
-        x);
-}
-
 /// The greatest magnitude of an element; NaN where there is one.
-inline double largest(const Tensor<double>& x)
+template <class T> double largest(const Tensor<T>& x)
 {
     const Ref<Block> b = contiguous(readable(x.any().value));
     double most = 0;
     for (std::size_t i = 0; i < b->count && !std::isnan(most); ++i)
-        if (const double e = std::abs(b->as<double>()[i]); !(e <= most)) most = e;
+        if (const double e = std::abs(static_cast<double>(b->template as<T>()[i])); !(e <= most)) most = e;
     return most;
 }
 
 /// The operations of a run that hear silent inputs, as they are when the arguments move.
-class AuditMotion {
+template <class T> class AuditMotion {
 public:
     AuditMotion(const AuditRun& run, const std::vector<const Node*>& nodes)
         : step_(scale_of(narrowest(nodes)).motion)
     {
         for (const Node* n : nodes)
-            if (hears_silent_input(*n)) heard_.push_back(n);
+            if (hears_silent_input<T>(*n)) heard_.push_back(n);
         if (heard_.empty()) return;
         for (const Node* n : nodes)
             if (is_followed(*n)) seen_.emplace_back(n, Seen{});
@@ -64,7 +43,7 @@ public:
     bool hears(const Node& n) const { return std::find(heard_.begin(), heard_.end(), &n) != heard_.end(); }
 
     /// The derivative of input i of a node along the motion, of its result where i counts the inputs.
-    Tensor<double> slope(const Node& n, std::size_t i) const
+    Tensor<T> slope(const Node& n, std::size_t i) const
     {
         const auto at = [&](std::size_t k) { return value(n, i, k); };
         return (8.0 * (at(0) - at(1)) - (at(2) - at(3))) / (12 * step_);
@@ -72,7 +51,7 @@ public:
     /// Does it jump on the way, as the sign of an eigenvector may?
     bool jumps(const Node& n, std::size_t i) const
     {
-        const auto x = converted_from<double>(AnyTensor{Ref<Block>(n.saved()[i]), {}});
+        const auto x = converted_from<T>(AnyTensor{Ref<Block>(n.saved()[i]), {}});
         const double most = 0.1 * step_ * (1 + largest(x));
         const auto bend = [&](std::size_t k) {
             return largest(value(n, i, k) + value(n, i, k + 1) - 2.0 * x);
@@ -98,11 +77,11 @@ private:
         return has_silent_input(n) && std::any_of(heard_.begin(), heard_.end(),
                                                   [&](const Node* h) { return h->primitive == n.primitive; });
     }
-    Tensor<double> value(const Node& n, std::size_t i, std::size_t step) const
+    Tensor<T> value(const Node& n, std::size_t i, std::size_t step) const
     {
         const auto of =
             std::find_if(seen_.begin(), seen_.end(), [&](const auto& s) { return s.first == &n; });
-        return converted_from<double>(AnyTensor{of->second[step][i], {}});
+        return converted_from<T>(AnyTensor{of->second[step][i], {}});
     }
     /// False where a run has recorded others of these operations. Beside them sweeps record others where a cotangent is 0.
     bool take(std::size_t k, const std::vector<const Node*>& moved)
@@ -132,32 +111,34 @@ private:
 };
 
 /// Does input i of a node move with the arguments?
-inline bool moves(const Node& n, std::size_t i, const AuditMotion& motion)
+template <class T> bool moves(const Node& n, std::size_t i, const AuditMotion<T>& motion)
 {
     if (!row_of(n.saved()[i]->dtype).real) return false;
-    const Tensors<double> d{motion.slope(n, i)};
+    const Tensors<T> d{motion.slope(n, i)};
     return inner(d, d) != 0;
 }
 
 /// One node, its inputs moved as the arguments move them: detached ones too, as they are behind silent ones.
-inline bool audit_moved(const Node& n, const AuditMotion& motion, std::uint64_t& state, AuditFinding& finding)
+template <class T>
+bool audit_moved(const Node& n, const AuditMotion<T>& motion, std::uint64_t& state, AuditFinding& finding)
 {
-    const AuditedNode<double> audited(n, true);
-    const TensorFunction<double> f = std::cref(audited);
-    Tensors<double> dx;
+    const AuditedNode<T> audited(n, true);
+    const TensorFunction<T> f = std::cref(audited);
+    Tensors<T> dx;
     for (std::size_t i = 0; i < n.input_count; ++i)
         if (audited.varies[i]) dx.push_back(motion.slope(n, i));
-    const Tensors<double> y = f(audited.x), u = random_like(y, state);
+    const Tensors<T> y = f(audited.x), u = random_like(y, state);
     double size = 0;
     inner(u, y, &size);
-    finding.numeric = inner(u, Tensors<double>{motion.slope(n, n.input_count)});
+    finding.numeric = inner(u, Tensors<T>{motion.slope(n, n.input_count)});
     finding.analytic = inner(vjp_at(f, n.at, audited.x).second(u, n.at), dx);
     return agree(finding, scale_of(audited.narrowest), size, motion.step());
 }
 
 /// One node that hears a silent input. Empty, or why nothing can be said of it.
-inline std::string audit_silent(const Node& n, const AuditMotion& motion, std::uint64_t& state,
-                                AuditFinding& finding, bool& ok)
+template <class T>
+std::string audit_silent(const Node& n, const AuditMotion<T>& motion, std::uint64_t& state,
+                         AuditFinding& finding, bool& ok)
 {
     if (motion.failed()) return "as f has no such operations at other arguments";
     bool silent_moves = false, all_move = true;
@@ -172,7 +153,7 @@ inline std::string audit_silent(const Node& n, const AuditMotion& motion, std::u
         ok = audit_moved(n, motion, state, finding);
         return "";
     }
-    ok = audit_node<double>(n, state, finding);
+    ok = audit_node<T>(n, state, finding);
     return ok || all_move ? "" : "as it depends on a variable that is no argument";
 }
 

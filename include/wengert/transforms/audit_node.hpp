@@ -7,17 +7,10 @@
 #include <vector>
 
 #include "../ops/elementwise/cast.hpp"
+#include "audit_report.hpp"
 #include "check_grads.hpp"
 
 namespace wengert {
-
-/// One operation whose derivative disagrees with differences.
-struct AuditFinding {
-    std::string primitive;
-    Site at;
-    double analytic = 0,
-           numeric = 0;  ///< ⟨Jᵀu, v⟩ of the rule, ⟨u, J v⟩ by differences of the operation itself
-};
 
 namespace detail {
 
@@ -87,7 +80,7 @@ template <class T> Ref<Block> nudged(const Block& x)
     return y;
 }
 /// Does the result depend on a silent input? One that says whether a solver has converged is of no consequence.
-inline bool hears_silent_input(const Node& n)
+template <class T> bool hears_silent_input(const Node& n)
 {
     if (!has_silent_input(n)) return false;
     std::vector<AnyTensor> in(n.input_count);
@@ -96,11 +89,11 @@ inline bool hears_silent_input(const Node& n)
         if (!is_silent(n, i)) continue;
         const Ref<Block> x = readable(in[i].value);
         in[i].value =
-            placed(with_real(x->dtype, [&]<class T>() { return nudged<T>(*x); }), n.saved()[i]->device());
+            placed(with_real(x->dtype, [&]<class V>() { return nudged<V>(*x); }), n.saved()[i]->device());
     }
     try {
-        const Tensors<double> y{converted_from<double>(AnyTensor{Ref<Block>(n.saved()[n.input_count]), {}})},
-            moved{converted_from<double>(apply_again(n, in))}, d{moved[0] - y[0]};
+        const Tensors<T> y{converted_from<T>(AnyTensor{Ref<Block>(n.saved()[n.input_count]), {}})},
+            moved{converted_from<T>(apply_again(n, in))}, d{moved[0] - y[0]};
         return !(inner(d, d) == 0);
     } catch (const Error&) {
         return true;
@@ -159,16 +152,6 @@ template <class T> bool audit_node(const Node& n, std::uint64_t& state, AuditFin
         if (by(step /= 10, finer) || step < 1e-7 * scale.step) return false;  // so the differences are right
     }
     return true;
-}
-
-/// The operations recorded from `start` on that can be tested.
-inline std::vector<const Node*> audited_nodes(const Tape& tape, std::uint64_t start)
-{
-    std::vector<const Node*> nodes;
-    for (const Node* n = tape.first(); n; n = n->next)
-        if (n->sequence >= start && n->input_count > 0 && !n->leaf() && n->saved()[0] && applies_again(*n))
-            nodes.push_back(n);
-    return nodes;
 }
 
 }  // namespace detail

@@ -135,8 +135,9 @@ WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, c
 WENGERT_INLINE void RunRecorder::read(const Block& x, Read what, const Site& at)
 {
     if (const auto outside = as_outside(); true) MaskRecorder::read(x, what, at);
-    // What was made in the run follows from what has been noted. Reals make tensors of their own, recorded or not.
-    if (Tape::current().in_rule || x.run >= run_) return;
+    // What was made in the run follows from what has been noted, unless hooks have given the arguments back with fewer digits. Reals
+    // make tensors of their own, recorded or not.
+    if (Tape::current().in_rule || (x.run >= run_ && given_.empty())) return;
     constexpr std::string_view names[] = {"branch", "item", "elements read"};
     enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at});
 }
