@@ -183,6 +183,46 @@ TEST_CASE("a NoGrad in a rule of one's own, in loops that are differentiated twi
     }
 }
 
+TEST_CASE("live tensors that are updated under NoGrad stay constants, also where the call is differentiated")
+{
+    const auto step = [](D& w, const D& x) {
+        const D slope = wg::grad([&](const D& t) { return sum(square(t * x)); })(w);
+        {
+            const wg::NoGrad off;
+            w -= 0.1 * slope;
+        }
+        return sum(w * x);
+    };
+    D w = {0.5, 0.25}, eager = w;
+    auto frozen = wg::freeze([&](const D& x) { return step(w, x); });
+    frozen.live(w);
+    for (int call = 0; call < 6; ++call) {
+        const D x = {1.0 + call, 2.0};
+        if (call % 2) {
+            const D slope = wg::grad([&](const D& t) { return frozen(t); })(x);
+            CHECK(allclose(slope, wg::grad([&](const D& t) { return step(eager, t); })(x), 1e-15));
+        } else {
+            CHECK(allclose(frozen(x), step(eager, x), 1e-15));
+        }
+        CHECK(allclose(w, eager, 1e-15));
+    }
+    CHECK(frozen.stats().eager_calls == 0);
+}
+
+TEST_CASE("a NoGrad in a function that is frozen for every length")
+{
+    const auto loss = [](const D& x) { return sum(cube_by_square(x)); };
+    const auto frozen = wg::freeze(loss, {.dynamic = {{0, 0}}});
+    const auto inner = wg::freeze(wg::grad(loss), {.dynamic = {{0, 0}}});
+    for (int n = 1; n < 9; ++n) {
+        const D x = wg::linspace<double>(0.5, 2.0, n), one = ones_like(x);
+        CHECK(allclose(frozen(x), loss(x), 0.0));
+        CHECK(allclose(wg::grad(frozen)(x), x * x, 0.0));
+        CHECK(allclose(inner(x), x * x, 0.0));
+        CHECK(allclose(wg::hvp(frozen)(x, one), wg::hvp(loss)(x, one), 0.0));
+    }
+}
+
 TEST_CASE("AllowNaN inside of a frozen function is refused, and around its call heeded")
 {
     const auto f = [](const D& t) { return sum(where(t > 0.0, log(t), 0.0 * t)); };

@@ -132,6 +132,9 @@ private:
     std::unordered_map<std::uint64_t, Ref<Block>> keys_;
 };
 
+/// Is it a stop_gradient?
+bool stops_gradient(const GraphNode& n);
+
 /// What an operation with a rule of the user's consists of: a graph from its inputs to its result.
 class InsideGraph : public Inside {
 public:

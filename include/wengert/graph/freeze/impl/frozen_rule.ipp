@@ -169,6 +169,8 @@ WENGERT_INLINE std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCo
 {
     std::vector<AnyTensor> results =
         record_section(in, out, std::make_shared<FrozenRule>(core, path, std::move(cut)), part_primitive, at);
+    for (std::size_t k = 0; k < results.size(); ++k)
+        if (path->constant[k]) results[k].node = {};
     const Tape& tape = Tape::current();
     std::uint64_t levels = 0;
     for (const AnyTensor& y : results)

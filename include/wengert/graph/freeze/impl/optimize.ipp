@@ -44,6 +44,18 @@ WENGERT_INLINE Graph optimized(const Graph& g, const FreezeOptions& options)
     return has_effects(fast) && !fast.guards().empty() ? guards_before_effects(fast) : fast;
 }
 
+WENGERT_INLINE std::vector<bool> constant_outputs(const Graph& g)
+{
+    std::vector<bool> varies(g.size()), constant;
+    for (ValueId v = 0; v < g.size(); ++v) {
+        const GraphNode& n = g.node(v);
+        const auto any = std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return varies[i]; });
+        varies[v] = differentiable(n.dtype) && (n.kind == Graph::Kind::input || (any && !stops_gradient(n)));
+    }
+    for (const ValueId v : g.outputs()) constant.push_back(!varies[v]);
+    return constant;
+}
+
 WENGERT_INLINE const Backend& FrozenCore::backend() const noexcept
 {
     if (options.backend.compile) return options.backend;
@@ -71,6 +83,7 @@ WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTra
     auto p = std::make_shared<FrozenPath>();
     p->recorded = std::move(recorded);
     p->optimized = optimized(p->recorded, options);
+    p->constant = constant_outputs(p->recorded);
     p->effects = has_effects(p->recorded);
     p->communicates = communicates(p->recorded);
     static_cast<FrozenOutcome&>(*p) = t;

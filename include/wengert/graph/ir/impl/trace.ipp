@@ -76,6 +76,10 @@ struct StopGradientOf {
         return detail::elementwise_of<StopGradient, xsimd::default_arch, T, T>();
     }
 };
+WENGERT_INLINE bool stops_gradient(const GraphNode& n)
+{
+    return n.primitive && differentiable(n.dtype) && n.primitive == &of_real<StopGradientOf>(n.dtype);
+}
 WENGERT_INLINE ValueId Trace::as_constant(ValueId v)
 {
     const auto found = unrecorded_.find(v);
