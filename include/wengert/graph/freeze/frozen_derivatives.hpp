@@ -4,6 +4,7 @@
 #include "../../transforms/section.hpp"
 #include "../ir/interpret.hpp"
 #include "../ir/trace.hpp"
+#include "frozen.hpp"  // before its families: its bodies need them whole
 #include "frozen_families.hpp"
 #include "frozen_rule.hpp"
 #include "optimize.hpp"
