@@ -199,15 +199,13 @@ TEST_CASE("complex: errors name complex shapes, not those of parts")
     CHECK_THROWS_WITH(z + w, contains("[add]") && apart);
     CHECK_THROWS_WITH(z - w, contains("[subtract]") && apart);
     CHECK_THROWS_WITH(z == w, contains("[equal]") && apart);
-    CHECK_THROWS_WITH(z += w, contains("[update]") && apart);
+    CHECK_THROWS_WITH(z += w, contains("[update] shapes (4) and (2, 3) cannot be broadcast together"));
     CHECK_THROWS_WITH(z += numbers<double>({5, 2, 3}),
-                      contains("shapes (2, 3) and (5, 2, 3): the right side does not broadcast to the left"));
+                      contains("[update] shape (5, 2, 3) cannot be broadcast to (2, 3)"));
     CHECK_THROWS_WITH(where(pair, z, z), contains("[where] shapes (2) and (2, 3) cannot"));
     CHECK_THROWS_WITH(where(pair, numbers<double>({2}), w), contains("[where] shapes (2) and (4) cannot"));
     CHECK_THROWS_WITH(wg::polar(D{1.0, 2.0}, D{1.0, 2.0, 3.0}), contains("shapes (2) and (3) cannot"));
-    CHECK_THROWS_WITH(view(z, 0) = w,
-                      contains("[view] a value of shape (4) does not broadcast to the place of shape (3)") ||
-                          contains("[view] shapes (4) and (3) cannot be broadcast together"));
+    CHECK_THROWS_WITH(view(z, 0) = w, contains("[view] shapes (4) and (3) cannot be broadcast together"));
     CHECK_THROWS_WITH(z.reshape({4, -1}),
                       contains("cannot arrange the 6 elements of shape (2, 3) as (4, -1)"));
     CHECK_THROWS_WITH(broadcast_to(z, {5, 3}), contains("shapes (2, 3) and (5, 3) cannot"));

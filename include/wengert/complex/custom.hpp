@@ -22,7 +22,7 @@ template <class X> using ItsParts = decltype(as_its_parts(std::declval<const X&>
 template <class X> X from_its_parts(const ItsParts<X>& p)
 {
     if constexpr (is_complex_tensor<X>)
-        return X::from_parts(p);
+        return as_complex(p);
     else
         return p;
 }

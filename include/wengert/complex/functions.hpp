@@ -90,12 +90,7 @@ template <class T, class D>
 void ops::update(Tensor<std::complex<T>, D>& z, Update u, const Operand<std::complex<T>, D>& b,
                  const Site& at)
 {
-    const Shape own = z.shape("update", at), given = b.shape();
-    if (!(broadcast_shapes("update", own, given, at) == own))
-        fail<ShapeError>("update",
-                         "shapes " + to_string(own) + " and " + to_string(given) +
-                             ": the right side does not broadcast to the left",
-                         at);
+    check_broadcast("update", b.shape(), z.shape("update", at), at);
     if (b.pair && (u == Update::add || u == Update::subtract)) {
         ops::update<T>(z.parts_unchecked(), u, b.held, at);
         return;

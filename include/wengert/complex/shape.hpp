@@ -200,8 +200,9 @@ Tensor<std::complex<T>, D> where(const std::type_identity_t<Tensor<bool, D>>& c,
 {
     const Tensor<T, D>& parts = a.parts("where", b.at);
     const Tensor<T, D> other = detail::as_parts(b, b.at);
-    const Shape both = broadcast_shapes("where", a.shape(), b.shape(), b.at);
-    static_cast<void>(broadcast_shapes("where", c.shape("where", b.at), both, b.at));
+    // a user knows these shapes, and not those of parts
+    static_cast<void>(broadcast_shapes("where", c.shape("where", b.at),
+                                       broadcast_shapes("where", a.shape(), b.shape(), b.at), b.at));
     return detail::as_complex(
         where(expand_dims(c, -1, b.at), parts, Operand<T, D>(other, b.at.file, b.at.line)));
 }

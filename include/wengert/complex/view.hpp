@@ -61,12 +61,7 @@ private:
     /// This view's own hold of the elements must go first, or it would force a copy.
     void store(const Whole& v, const Site& at)
     {
-        const Shape place = this->shape("view", at), given = v.shape("view", at);
-        if (given.size() > place.size() || !(broadcast_shapes("view", given, place, at) == place))
-            fail<ShapeError>("view",
-                             "a value of shape " + to_string(given) +
-                                 " does not broadcast to the place of shape " + to_string(place),
-                             at);
+        check_broadcast("view", v.shape("view", at), this->shape("view", at), at);
         const Tensor<T, D> parts = v.parts();
         this->parts_unchecked() = Tensor<T, D>();
         view(target_->parts_unchecked(), slices_, at_) = Operand<T, D>(parts, at.file, at.line);

@@ -1,6 +1,8 @@
 // Checkpoints around derivatives and derivatives around checkpoints, of reals and in rules: the second run does what the first did.
 #include "catch.hpp"
 
+#include <functional>
+
 #include <wengert/scalar.hpp>
 #include <wengert/wengert.hpp>
 
@@ -87,6 +89,26 @@ TEST_CASE("derivatives of checkpoints inside of rules")
     CHECK(std::abs(wg::grad(rule)(R(0.7)).value() - (0.7 * std::cos(0.7) + std::sin(0.7))) < 1e-15);
 }
 
+TEST_CASE("kernels and loops in checkpoints inside of rules inside of checkpoints")
+{
+    const auto cell = wg::kernel([](const auto& a) { return a > 0.5 ? sin(a) * a : a * a; });
+    const auto looped = [](const D& t) {
+        return wg::scan([&](const D& s) { return std::pair(sin(s) * t, std::tuple()); }, t, 2).first;
+    };
+    const auto check = [](const auto& f) {
+        const auto h = [f](const D& t) { return sum(f(t) * t); };
+        const auto by_rule = wg::custom_vjp(
+            h, [h](const D& g, const D&, const D& t) { return g * wg::grad(wg::checkpoint(h))(t); });
+        const auto bent = [](const auto& u) { return [u](const D& t) { return sum(wg::grad(u)(t) * t); }; };
+        const D x = {0.7, 0.4}, slope = wg::grad(h)(x), bend = wg::grad(bent(h))(x);
+        CHECK(allclose(wg::grad(wg::checkpoint(by_rule))(x), slope, 1e-15));
+        CHECK(allclose(wg::grad(wg::checkpoint(bent(by_rule)))(x), bend, 1e-14));
+        CHECK(allclose(wg::freeze(wg::grad(wg::checkpoint(bent(by_rule))))(x), bend, 1e-14));
+    };
+    check(cell);
+    check(looped);
+}
+
 TEST_CASE("a checkpoint still notices a captured number and a branch that have changed")
 {
     double factor = 2.0;
@@ -129,5 +151,5 @@ TEST_CASE("a pullback that outlives the transform in which it was made says so")
         return y;
     })(D(0.5)));
     CHECK_THROWS_WITH(later(D(1.0)),
-                      contains("[vjp]") && contains("the transform in which it was recorded has ended"));
+                      contains("[vjp]") && contains("the transform that recorded it has ended"));
 }

@@ -31,8 +31,7 @@ struct FrozenOutcome {
 struct FrozenPath : FrozenOutcome {
     Graph recorded, optimized;
     std::unique_ptr<Executable> executable;
-    std::vector<bool>
-        constant;  ///< outputs on which no derivative depends: they come from NoGrad or stop_gradient
+    std::vector<std::uint64_t> reached_from;  ///< reaching_inputs() of what was recorded
     std::size_t recomputed = 0;
     double extra_work = 0;
     bool confirmed =

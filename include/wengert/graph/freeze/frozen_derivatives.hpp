@@ -47,7 +47,7 @@ inline std::shared_ptr<FrozenPath> path_of(const FrozenCore& core, Graph derivat
     p->recorded = std::move(derivative);
     p->optimized = optimized(p->recorded, core.options);
     p->executable = core.compile(p->optimized);
-    p->constant = constant_outputs(p->recorded);
+    p->reached_from = reaching_inputs(p->recorded);
     p->results = p->recorded.outputs().size();
     return p;
 }

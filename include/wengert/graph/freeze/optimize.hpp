@@ -1,6 +1,8 @@
 // From a trace to something that runs: passes, then a backend.
 #pragma once
 
+#include <algorithm>
+
 #include "compiler.hpp"
 #include "frozen.hpp"
 
@@ -8,8 +10,13 @@ namespace wengert::detail {
 
 Graph optimized(const Graph& g, const FreezeOptions& options);
 
-/// For each output of a recorded graph: do all ways to it from inputs lead through a stop_gradient?
-std::vector<bool> constant_outputs(const Graph& g);
+/// The bit of an input in what reaching_inputs() gives: those behind the 63rd share one.
+inline std::uint64_t bit_of_input(std::size_t i) noexcept
+{
+    return std::uint64_t{1} << std::min<std::size_t>(i, 63);
+}
+/// For each output of a recorded graph the inputs from which a way without stop_gradient leads to it.
+std::vector<std::uint64_t> reaching_inputs(const Graph& g);
 
 }  // namespace wengert::detail
 

@@ -146,7 +146,7 @@ template <class F, class X> auto jacobian_of_reals(F& f, const X& x, const Site&
     if constexpr (!has_tensors<X>() && !has_tensors<Y>()) {
         if (in_kernel()) return jacobian_in_kernel<T, Y>(f, x, flat.shape(), at);
         Tape& tape = Tape::current();
-        const auto before = tape.mark();
+        const Tape::Position before{tape.next_sequence()};
         if (Tensor<T> J = jacobian_in_lanes<T>(f, x, flat, at); J.defined()) return J;
         tape.rewind(before, at);  // what f has recorded for levels below, which it records again
     }

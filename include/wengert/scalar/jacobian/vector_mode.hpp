@@ -96,7 +96,7 @@ template <class F, class X> auto vjps(F f, const X& x, Site at = {__builtin_FILE
     using T = typename detail::first_real<X>::type;
     using Y = std::remove_cvref_t<decltype(detail::call_with(f, x, at))>;
     Tape& tape = Tape::current();
-    const auto before = tape.mark();
+    const Tape::Position before{tape.next_sequence()};
     const auto again = [f, x](const Y& c, const Site& line) mutable {
         return vjp(f, x, line).second(c, line);
     };

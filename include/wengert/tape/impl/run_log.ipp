@@ -153,13 +153,15 @@ WENGERT_INLINE void RunRecorder::alias(const AnyTensor& of, const Ref<Block>& as
 
 WENGERT_INLINE void RunRecorder::constant(const Block& b, const Site& at)
 {
-    MaskRecorder::constant(b, at);
+    if (const auto outside = as_outside(); true) MaskRecorder::constant(b, at);
     if (!Tape::current().in_rule && b.run < run_) take(b, "loop", at);
 }
 
 WENGERT_INLINE std::shared_ptr<const void> RunRecorder::settle(const Finding& f, const Site& at)
 {
-    if (Tape::current().in_rule) return MaskRecorder::settle(f, at);
+    const bool in_rule = Tape::current().in_rule;
+    const auto outside = as_outside();
+    if (in_rule) return MaskRecorder::settle(f, at);
     RunLog::Entry e{{}, reinterpret_cast<std::uintptr_t>(f.of), {}, {}, f.name, at};
     if (!checks_) {
         e.found = MaskRecorder::settle(f, at);

@@ -167,9 +167,10 @@ WENGERT_INLINE void Walk::refuse_consumed(const Node& n) const
     const auto& failure = detail::last_failure();
     const bool failed = !failure.text.empty() && n.sequence >= failure.first && n.sequence <= failure.last;
     const std::string_view why =
-        level_ > 0 ? " by backward(), or as the transform in which it was recorded has ended: a pullback is "
-                     "to be called before that transform returns"
-                   : " by an earlier backward; pass {.retain = true} to that one to retain it";
+        level_ > 0
+            ? " by backward(), or because the transform that recorded it has ended: call a pullback before "
+              "that transform returns"
+            : " by an earlier backward; pass {.retain = true} to that one to retain it";
     fail<TapeError>(level_ > 0 ? "vjp" : "backward",
                     "the derivative of " + std::string(n.primitive->name) + ", shape " + to_string(n.shape) +
                         ", recorded at " + to_string(n.at) + ", has been used up" +

@@ -169,8 +169,11 @@ WENGERT_INLINE std::vector<AnyTensor> record_path(const std::shared_ptr<FrozenCo
 {
     std::vector<AnyTensor> results =
         record_section(in, out, std::make_shared<FrozenRule>(core, path, std::move(cut)), part_primitive, at);
+    std::uint64_t variables = 0;
+    for (std::size_t i = 0; i < in.size(); ++i)
+        if (in[i].node) variables |= bit_of_input(i);
     for (std::size_t k = 0; k < results.size(); ++k)
-        if (path->constant[k]) results[k].node = {};
+        if (!(path->reached_from[k] & variables)) results[k].node = {};  // a constant, as in eager code
     const Tape& tape = Tape::current();
     std::uint64_t levels = 0;
     for (const AnyTensor& y : results)

@@ -44,16 +44,17 @@ WENGERT_INLINE Graph optimized(const Graph& g, const FreezeOptions& options)
     return has_effects(fast) && !fast.guards().empty() ? guards_before_effects(fast) : fast;
 }
 
-WENGERT_INLINE std::vector<bool> constant_outputs(const Graph& g)
+WENGERT_INLINE std::vector<std::uint64_t> reaching_inputs(const Graph& g)
 {
-    std::vector<bool> varies(g.size()), constant;
+    std::vector<std::uint64_t> reached(g.size()), outputs;
     for (ValueId v = 0; v < g.size(); ++v) {
         const GraphNode& n = g.node(v);
-        const auto any = std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId i) { return varies[i]; });
-        varies[v] = differentiable(n.dtype) && (n.kind == Graph::Kind::input || (any && !stops_gradient(n)));
+        if (!differentiable(n.dtype) || stops_gradient(n)) continue;
+        if (n.kind == Graph::Kind::input) reached[v] = bit_of_input(n.index);
+        for (const ValueId i : n.inputs) reached[v] |= reached[i];
     }
-    for (const ValueId v : g.outputs()) constant.push_back(!varies[v]);
-    return constant;
+    for (const ValueId v : g.outputs()) outputs.push_back(reached[v]);
+    return outputs;
 }
 
 WENGERT_INLINE const Backend& FrozenCore::backend() const noexcept
@@ -83,7 +84,7 @@ WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTra
     auto p = std::make_shared<FrozenPath>();
     p->recorded = std::move(recorded);
     p->optimized = optimized(p->recorded, options);
-    p->constant = constant_outputs(p->recorded);
+    p->reached_from = reaching_inputs(p->recorded);
     p->effects = has_effects(p->recorded);
     p->communicates = communicates(p->recorded);
     static_cast<FrozenOutcome&>(*p) = t;

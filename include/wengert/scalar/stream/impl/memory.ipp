@@ -65,7 +65,7 @@ WENGERT_INLINE ScalarBudget ScalarStream::set_budget(ScalarBudget budget)
 {
     const std::size_t most = budget.bytes / sizeof(ScalarEntry);
     const ScalarBudget before = std::exchange(budget_, std::move(budget));
-    if (held_entries_ > most) {  // of a file as well: where it grows next, the new budget is asked
+    if (held_entries_ > most) {  // a file keeps its room: hold() asks the new budget before it grows
         if (spans_.empty())
             give_up_entries();
         else
