@@ -91,20 +91,40 @@ TEST_CASE("derivatives of checkpoints inside of rules")
 
 TEST_CASE("kernels and loops in checkpoints inside of rules inside of checkpoints")
 {
-    const auto cell = wg::kernel([](const auto& a) { return a > 0.5 ? sin(a) * a : a * a; });
+    const auto cell = wg::kernel([](const R& a) {
+        R y = a;
+        while (y < 2.0) y = y * y + a;  // the cells take different ways
+        return y;
+    });
     const auto looped = [](const D& t) {
-        return wg::scan([&](const D& s) { return std::pair(sin(s) * t, std::tuple()); }, t, 2).first;
+        return wg::scan(
+                   [&](const D& s) {
+                       return std::pair(sin(s) * D{1.5, 0.5} * t, std::tuple());
+                   },
+                   t, 2)
+            .first;
     };
     const auto check = [](const auto& f) {
         const auto h = [f](const D& t) { return sum(f(t) * t); };
         const auto by_rule = wg::custom_vjp(
             h, [h](const D& g, const D&, const D& t) { return g * wg::grad(wg::checkpoint(h))(t); });
+        // a checkpoint there runs as it is where nothing is recorded, and in the second run it is one
+        const auto slope_of = [f](const D& t) { return f(t) + t * 0.5; };
+        const auto own = wg::custom_vjp(
+            h, [slope_of](const D& g, const D&, const D& t) { return g * wg::checkpoint(slope_of)(t); });
+        const auto own_plain =
+            wg::custom_vjp(h, [slope_of](const D& g, const D&, const D& t) { return g * slope_of(t); });
         const auto bent = [](const auto& u) { return [u](const D& t) { return sum(wg::grad(u)(t) * t); }; };
         const D x = {0.7, 0.4}, slope = wg::grad(h)(x), bend = wg::grad(bent(h))(x);
         CHECK(allclose(wg::grad(wg::checkpoint(by_rule))(x), slope, 1e-15));
         CHECK(allclose(wg::grad(wg::checkpoint(bent(by_rule)))(x), bend, 1e-14));
         CHECK(allclose(wg::freeze(wg::grad(wg::checkpoint(bent(by_rule))))(x), bend, 1e-14));
+        const D own_bend = wg::grad(bent(own_plain))(x);
+        CHECK(allclose(wg::grad(bent(own))(x), own_bend, 1e-14));
+        CHECK(allclose(wg::grad(wg::checkpoint(bent(own)))(x), own_bend, 1e-14));
+        CHECK(allclose(wg::freeze(wg::grad(wg::checkpoint(bent(own))))(x), own_bend, 1e-14));
     };
+    check([](const D& t) { return tanh(t) * 2.0; });
     check(cell);
     check(looped);
 }
