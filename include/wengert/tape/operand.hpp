@@ -99,6 +99,14 @@ template <class T> struct Elements {
     bool is_list = false;
 };
 
+/// A number that records itself, and is a tensor of rank 0 where tensors are wanted (scalar/transforms/exchange.hpp).
+template <class N, class T>
+concept RecordedNumber = requires(const N& n, const Site& s) {
+    {
+        tensor(n, s)
+    } -> std::same_as<Tensor<T>>;
+};
+
 /// The second operand of an operator: a tensor or a literal of its dtype, and the line of the expression. With `refuses` it also
 /// converts from tensors of other devices, for an error that says what is wrong.
 template <class T, class Device = cpu, bool refuses = true> class Operand {
@@ -118,13 +126,7 @@ public:
     Operand(Literal l, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : Operand(l.value, file, line)
     {}
-    /// A number that records itself (scalar/transforms/exchange.hpp), as a tensor of rank 0.
-    template <class N>
-        requires requires(const N& n, const Site& s) {
-            {
-                tensor(n, s)
-            } -> std::same_as<Tensor<T>>;
-        }
+    template <RecordedNumber<T> N>
     Operand(const N& n, const char* file = __builtin_FILE(), int line = __builtin_LINE())
         : literal_(tensor(n, Site{file, line}).any()), tensor_(&literal_), at{file, line}
     {}

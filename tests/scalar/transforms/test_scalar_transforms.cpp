@@ -178,6 +178,31 @@ TEST_CASE("Operators and functions of tensors take reals")
     }
 }
 
+TEST_CASE("A real is a first operand of functions of tensors, too")
+{
+    const auto f = [](const std::pair<D, R>& p) {
+        const auto& [x, a] = p;
+        const D sizes = wg::minimum(a, x) * wg::maximum(a, x) + wg::minimum(x, a) + wg::clip(x, -a, a);
+        const D sums = wg::add(a, x) / wg::subtract(a, x) + wg::multiply(a, x) - wg::divide(a, x);
+        const D powers = wg::pow(a, x) + wg::hypot(a, x) + wg::atan2(a, x);
+        return sum(wg::where(x < a, a, x) * wg::where(x < a, x, a) + sizes + sums * powers);
+    };
+    const std::pair<D, R> p{D{0.3, -0.7, 1.1}, R(0.9)};
+    const auto report = wg::check_grads(f, p, {.order = 2});
+    INFO(report.message);
+    CHECK(report.ok);
+    const D x = {0.3, -0.7, 1.1};
+    CHECK(wg::allclose(wg::minimum(R(0.9), x), wg::minimum(0.9, x), 0.0));
+    CHECK(wg::allclose(wg::where(x < 0.9, R(0.9), x), wg::where(x < 0.9, 0.9, x), 0.0));
+    CHECK((wg::maximum(F(0.5f), wg::Tensor<float>{0.25f, 2.0f})(0).item() == 0.5f));
+    try {
+        static_cast<void>(wg::where(x < 0.0, R(1.0), D{1.0, 2.0}));
+        FAIL("shapes");
+    } catch (const wg::ShapeError& e) {
+        CHECK(std::string(e.what()).find("test_scalar_transforms.cpp") != std::string::npos);
+    }
+}
+
 TEST_CASE("Checkpoints around reals, and around mixtures")
 {
     const D x = {0.3, -0.7, 1.1, 0.2};

@@ -225,6 +225,22 @@ Quotient<T, D> ops::divide(const Tensor<T, D>& a, const Tensor<T, D>& b, const S
         return apply_elementwise<Divide, double>(at, cast<double>(a, at), cast<double>(b, at));
 }
 
+/// The types that may take the place of a tensor as a first operand: plain numbers, and those that record themselves.
+template <class S, class T>
+concept LiteralOperand = std::is_arithmetic_v<S> || std::same_as<S, Literal> || RecordedNumber<S, T>;
+
+namespace detail {
+template <class T, class D, LiteralOperand<T> S> Tensor<T, D> literal_tensor(const S& s, const Site& at)
+{
+    if constexpr (std::same_as<S, Literal>)
+        return number<T, D>(s.value, at);
+    else if constexpr (RecordedNumber<S, T>)
+        return Tensor<T, D>(tensor(s, at).any());
+    else
+        return number<T, D>(s, at);
+}
+}  // namespace detail
+
 /// Elements of a where the condition holds, of b elsewhere; all three broadcast.
 template <class T, class D>
 Tensor<T, D> where(const std::type_identity_t<Tensor<bool, D>>& c, const Tensor<T, D>& a,
@@ -232,12 +248,11 @@ Tensor<T, D> where(const std::type_identity_t<Tensor<bool, D>>& c, const Tensor<
 {
     return apply_elementwise<Where, T>(b.at, c, a, *b);
 }
-template <class T, class S, class D>
-    requires std::is_arithmetic_v<S>
-Tensor<T, D> where(const std::type_identity_t<Tensor<bool, D>>& c, S a, const Tensor<T, D>& b,
+template <class T, class D, LiteralOperand<T> S>
+Tensor<T, D> where(const std::type_identity_t<Tensor<bool, D>>& c, const S& a, const Tensor<T, D>& b,
                    Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return apply_elementwise<Where, T>(at, c, detail::number<T, D>(a, at), b);
+    return apply_elementwise<Where, T>(at, c, detail::literal_tensor<T, D>(a, at), b);
 }
 /// x with `value` where the mask holds; both broadcast.
 template <class T, class D>

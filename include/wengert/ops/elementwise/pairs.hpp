@@ -7,20 +7,6 @@
 
 namespace wengert {
 
-/// The types that may take the place of a tensor as a first operand.
-template <class S>
-concept LiteralOperand = std::is_arithmetic_v<S> || std::same_as<S, Literal>;
-
-namespace detail {
-template <class T, class D, LiteralOperand S> Tensor<T, D> literal_tensor(S s, const Site& at)
-{
-    if constexpr (std::same_as<S, Literal>)
-        return number<T, D>(s.value, at);
-    else
-        return number<T, D>(s, at);
-}
-}  // namespace detail
-
 // clang-format off
 /// The larger one; NaN if either is. Two equal ones share the gradient, half each.
 template <Scalar T, class D> Tensor<T, D> maximum(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return apply_elementwise<Maximum, T>(b.at, a, *b); }
@@ -33,8 +19,8 @@ Tensor<T, D> clip(const Tensor<T, D>& x, const std::type_identity_t<Operand<T, D
     return apply_elementwise<Clip, T>(hi.at, x, *lo, *hi);
 }
 
-template <LiteralOperand S, Scalar T, class D> Tensor<T, D> maximum(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Maximum, T>(at, detail::literal_tensor<T, D>(a, at), b); }
-template <LiteralOperand S, Scalar T, class D> Tensor<T, D> minimum(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Minimum, T>(at, detail::literal_tensor<T, D>(a, at), b); }
+template <Scalar T, class D, LiteralOperand<T> S> Tensor<T, D> maximum(const S& a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Maximum, T>(at, detail::literal_tensor<T, D>(a, at), b); }
+template <Scalar T, class D, LiteralOperand<T> S> Tensor<T, D> minimum(const S& a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Minimum, T>(at, detail::literal_tensor<T, D>(a, at), b); }
 
 // The operators by name.
 template <Scalar T, class D> Tensor<T, D> add(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::add<T>(a, *b, b.at); }
@@ -42,10 +28,10 @@ template <Scalar T, class D> Tensor<T, D> subtract(const Tensor<T, D>& a, const 
 template <Scalar T, class D> Tensor<T, D> multiply(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::multiply<T>(a, *b, b.at); }
 template <Scalar T, class D> Quotient<T, D> divide(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::divide<T>(a, *b, b.at); }
 template <Scalar T, class D> Tensor<T, D> negative(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::negative<T>(x, at); }
-template <LiteralOperand S, Scalar T, class D> Tensor<T, D> add(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::add<T>(detail::literal_tensor<T, D>(a, at), b, at); }
-template <LiteralOperand S, Scalar T, class D> Tensor<T, D> subtract(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::subtract<T>(detail::literal_tensor<T, D>(a, at), b, at); }
-template <LiteralOperand S, Scalar T, class D> Tensor<T, D> multiply(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::multiply<T>(detail::literal_tensor<T, D>(a, at), b, at); }
-template <LiteralOperand S, Scalar T, class D> Quotient<T, D> divide(S a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::divide<T>(detail::literal_tensor<T, D>(a, at), b, at); }
+template <Scalar T, class D, LiteralOperand<T> S> Tensor<T, D> add(const S& a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::add<T>(detail::literal_tensor<T, D>(a, at), b, at); }
+template <Scalar T, class D, LiteralOperand<T> S> Tensor<T, D> subtract(const S& a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::subtract<T>(detail::literal_tensor<T, D>(a, at), b, at); }
+template <Scalar T, class D, LiteralOperand<T> S> Tensor<T, D> multiply(const S& a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::multiply<T>(detail::literal_tensor<T, D>(a, at), b, at); }
+template <Scalar T, class D, LiteralOperand<T> S> Quotient<T, D> divide(const S& a, const Tensor<T, D>& b, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::divide<T>(detail::literal_tensor<T, D>(a, at), b, at); }
 
 /// a < b.
 template <class T, class D> Tensor<bool, D> less(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::less<T>(a, *b, b.at); }
