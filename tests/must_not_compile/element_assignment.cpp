@@ -1,5 +1,6 @@
 // x(0) is a value recorded from x; assigning to it would silently do nothing.
-// error: deleted|discards qualifiers|no viable|no match|not assignable|ref-qualifier
+// first error: view\(x, i\) = v does
+// lines: 14
 #include <wengert/wengert.hpp>
 
 int main()

@@ -84,6 +84,13 @@ template <class Place, class A, class B> constexpr void refuse_mixed_devices()
     static_assert(std::is_same_v<A, B>,
                   "wengert: tensors on different devices: to<cuda>(x) or to<cpu>(x) brings one to the other");
 }
+
+template <class V> constexpr void refuse_write_to_value()
+{
+    static_assert(
+        !std::is_same_v<V, V>,
+        "wengert: x(i) is a value, so writing to it would change nothing in x: view(x, i) = v does");
+}
 }  // namespace detail
 
 /// An element or a list of them: what nested braces are made of.

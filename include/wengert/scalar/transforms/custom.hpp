@@ -50,7 +50,11 @@ template <class T, class X> X with_numbers(const X& form, const Tensor<T>& x, co
     tree::for_each(
         [&]<class L>(L& leaf) {
             if constexpr (is_real<L>) {
-                leaf = all[static_cast<std::size_t>(next++)];
+                static_assert(
+                    std::is_same_v<L, Real<T>>,
+                    "wengert: a function of reals that is frozen, or has a rule, has numbers of one "
+                    "precision in its arguments and its result");
+                if constexpr (std::is_same_v<L, Real<T>>) leaf = all[static_cast<std::size_t>(next++)];
             } else if constexpr (is_differentiable<typename L::value_type>) {
                 if (!leaf.defined()) return;
                 const Shape shape = leaf.shape();

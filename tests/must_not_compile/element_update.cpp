@@ -1,0 +1,16 @@
+// x[0] += 5.0 would silently do nothing.
+// first error: view\(x, i\) = v does
+// lines: 14
+#include <wengert/wengert.hpp>
+
+int main()
+{
+    wengert::Tensor<double> x = {1.0, 2.0};
+#ifdef OK
+    view(x, 0) += 5.0;
+    x += 5.0;
+    x = x(0);
+#else
+    x[0] += 5.0;
+#endif
+}
