@@ -321,6 +321,7 @@ def split_list(text):
 def plain_type(text):
     """As one says it: values for const references, tensors without their device."""
     text = re.sub(r"\b(inline|static|constexpr|friend|explicit|virtual|typename|template)\b ?|\[\[.*?\]\] ?|WENGERT_\w+ ?", "", text)
+    text = re.sub(r"\bconst ([\w:<>]+) ?&(?!&)", r"\1", text)
     text = re.sub(r"\bconst (?![\w:<>]+ ?\*)|(?<=\*) ?const\b", "", text)
     text = re.sub(r"= ?$", "= {}", text)
     text = re.sub(r", (D|Device)>", ">", text)

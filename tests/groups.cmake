@@ -1,6 +1,10 @@
 # Groups of Catch2 tests. The library and Catch2 are parsed once, in a precompiled header that all groups share.
 add_library(wengert_test_main OBJECT main.cpp apart.cpp error_lines.cpp)
-target_link_libraries(wengert_test_main PUBLIC wengert::compiled Catch2::Catch2)
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_link_libraries(wengert_test_main PUBLIC wengert::compiled Catch2::Catch2)
+else()  # no test of linear algebra runs with sanitizers
+    target_link_libraries(wengert_test_main PUBLIC wengert::compiled_linalg Catch2::Catch2)
+endif()
 if(TARGET Catch2::Catch2WithMain)
     target_link_libraries(wengert_test_main PUBLIC Catch2::Catch2WithMain)
 endif()
@@ -21,7 +25,7 @@ add_custom_target(wengert_tests_fast)
 # What tests/run.sh builds and runs (label `installation`): all primitives, both modes and every executor once, the pages of docs/ and
 # the examples. What else there is tells of the library's insides and belongs to .ci/run.
 add_custom_target(wengert_installation)
-add_dependencies(wengert_installation wengert_compiled)
+add_dependencies(wengert_installation wengert_compiled wengert_compiled_linalg)
 
 # Catch2's own filter by file, and its way to say that a filter which matches nothing, or a test without an assertion, is an error.
 if(Catch2_VERSION VERSION_LESS 3)

@@ -5,7 +5,4 @@
 // wengert.hpp does not include it: a program that solves nothing pays nothing.
 #pragma once
 
-#include "implicit/linear.hpp"
-#include "implicit/minimize.hpp"
-#include "implicit/odeint.hpp"
-#include "implicit/root.hpp"
+#include "implicit/compiled.hpp"

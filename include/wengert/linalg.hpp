@@ -7,13 +7,5 @@
 // wengert.hpp does not include it: a program that solves nothing pays nothing.
 #pragma once
 
-#include "linalg/cholesky.hpp"
-#include "linalg/determinant.hpp"
-#include "linalg/eigh.hpp"
-#include "linalg/expm.hpp"
-#include "linalg/lu.hpp"
+#include "linalg/compiled.hpp"
 #include "linalg/norms.hpp"
-#include "linalg/qr.hpp"
-#include "linalg/solve.hpp"
-#include "linalg/svd.hpp"
-#include "linalg/triangular.hpp"

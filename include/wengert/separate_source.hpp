@@ -6,3 +6,5 @@
 #include "impl/library.ipp"
 #include "impl/scalar.ipp"
 #include "impl/eager.ipp"
+#include "impl/implicit.ipp"
+#include "impl/linalg.ipp"

@@ -80,7 +80,7 @@ std::pair<double, double> errors_of(int steps)
     double within = 0;
     for (int i = 0; i < steps; ++i) {
         const D t(i * h);
-        const auto step = wg::detail::rodas5p(wave, t, y, wave(y, t), D(h), wg::Site{});
+        const auto step = wg::detail::rodas5p<D>(wave, t, y, wave(y, t), D(h), wg::Site{});
         const double middle = (i + 0.4) * h;
         within = std::max(within,
                           std::abs(step.polynomial.at(D(middle))(0).item() - 1.0 / (2.0 - std::sin(middle))));

@@ -2,6 +2,7 @@
 // what solvers find.
 #include "catch.hpp"
 
+#include <wengert/arrays.hpp>
 #include <wengert/complex_linalg.hpp>
 #include <wengert/implicit.hpp>
 #include <wengert/linalg.hpp>
@@ -276,4 +277,23 @@ TEST_CASE("audit looks into checkpoints and preaccumulated sections")
     };
     found([&](const D& t) { return sum(wg::checkpoint(wrong)(t)); });
     found([&](const D& t) { return sum(wg::preaccumulate(wrong)(t)); });
+}
+
+TEST_CASE("audit compares what is finite beside infinite results, and still finds wrong rules there")
+{
+    const double inf = std::numeric_limits<double>::infinity();
+    const D x = {1.0, 2.0, 3.0, 0.5}, none = {-inf};
+    const auto right = [](const wg::AuditReport& report) {
+        INFO(report.message);
+        CHECK((report.ok && report.findings.empty()));
+    };
+    right(wg::audit([&](const D& t) { return sum(softmax(wg::masked_fill(t, t > 1.5, none), 0) * x); }, x));
+    right(wg::audit([&](const D& t) { return sum(wg::where(t > 1.5, none, t)); }, x));
+    const wg::Tensor<std::int64_t> groups = {0, 0, 2, 2};
+    right(wg::audit([&](const D& t) { return sum(wg::segment_max(t, groups, 3)); }, x));
+    right(wg::audit([&](const D& t) { return sum(wg::segment_mean(t, groups, 3)); }, x));
+    const auto wrong = [](const D& t) { return sum(wg::apply_elementwise<Inverse, double>({}, t)); };
+    const auto report = wg::audit(wrong, D{0.0, 0.5, -0.3});
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].primitive == "inverse");
 }

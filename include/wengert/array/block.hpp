@@ -26,6 +26,7 @@ struct Block : Counted {
     bool strided = false;  ///< a view whose elements do not lie in row-major order
     bool lent =
         false;  ///< the elements are the caller's, `local` holds their owner; nothing is written there
+    std::uint8_t variables = 0;  ///< so often requires_grad() has made a variable of it, modulo 256
     /// What keeps an operation from reading `data` at once: nearly always nothing, so both are looked at together.
     struct Access {
         std::uint16_t writers = 0;  ///< scoped writers that live: recording from it throws

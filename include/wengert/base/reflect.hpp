@@ -72,35 +72,46 @@ template <class S, bool Found, class Probe, class... P> consteval std::size_t co
     }
 }
 
+/// n, and so many fields after these n as probes meet, whose types `takes` is asked for: {} makes no field that has no default but one
+/// in S.
+template <std::size_t n, class Probe, class Takes, class... P> consteval std::size_t count_after(Takes takes)
+{
+    if constexpr (n + sizeof...(P) <= max_fields && decltype(takes(Probe(), P()...))::value)
+        return count_after<n, Probe, Takes, Probe, P...>(takes);
+    else
+        return n + sizeof...(P);
+}
+
 /// The same by S{{}, {}, ...}: each pair is one field whatever its type, C arrays included, and no conversion is tried, so that
 /// no greedy constructor of a field can disturb the count. `{}` cannot be a pack, hence the list.
 template <class S> consteval std::size_t count_braces()
 {
     // clang-format off
+    using Any = AnyValue<S>;
     if constexpr (!requires { S{{}}; }) return 0;
-    else if constexpr (!requires { S{{}, {}}; }) return 1;
-    else if constexpr (!requires { S{{}, {}, {}}; }) return 2;
-    else if constexpr (!requires { S{{}, {}, {}, {}}; }) return 3;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}}; }) return 4;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}}; }) return 5;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}}; }) return 6;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}}; }) return 7;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 8;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 9;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 10;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 11;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 12;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 13;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 14;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 15;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 16;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 17;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 18;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 19;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 20;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 21;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 22;
-    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 23;
+    else if constexpr (!requires { S{{}, {}}; }) return count_after<1, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}}; }) return count_after<2, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}}; }) return count_after<3, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}}; }) return count_after<4, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}}; }) return count_after<5, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}}; }) return count_after<6, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<7, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<8, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<9, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<10, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<11, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<12, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<13, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<14, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<15, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<16, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<17, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<18, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<19, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<20, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<21, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<22, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
+    else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return count_after<23, Any>([]<class... P>(P...) { return std::bool_constant<requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, P()...}; }>(); });
     else if constexpr (!requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 24;
     else return max_fields + 1;
     // clang-format on

@@ -10,9 +10,11 @@
 namespace wengert::detail {
 
 /// The cotangents of (y0, times, p) from those of y at the times, `rows`. `integral(f, y, times)` gives y at the times.
-template <class F, class Integral, class V>
-std::tuple<V, V, V> ode_adjoint(const F& f, const Integral& integral, const V& g, const V& rows,
-                                const V& times, const V& p, const Site& at)
+template <class V>
+std::tuple<V, V, V> ode_adjoint(
+    const std::type_identity_t<std::function<V(const V&, const V&, const V&)>>& f,
+    const std::type_identity_t<std::function<V(const SlopeFunction<V>&, const V&, const V&)>>& integral,
+    const V& g, const V& rows, const V& times, const V& p, const Site& at)
 {
     const auto n = static_cast<std::int64_t>(rows.shape()[1]),
                all = 2 * n + static_cast<std::int64_t>(p.size());

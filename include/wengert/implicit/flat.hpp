@@ -1,10 +1,17 @@
 // The unknowns of a problem as one vector, and the user's function as one from vectors to vectors.
 #pragma once
 
+#include <functional>
+
 #include "../linalg/matrices.hpp"
 #include "../transforms/derivatives.hpp"
 
 namespace wengert::detail {
+
+/// The user's function, as solvers take it. They are compiled once for a V, not again for each function.
+template <class V> using VectorFunction = std::function<V(const V&)>;
+/// f(y, t) of ẏ = f(y, t).
+template <class V> using SlopeFunction = std::function<V(const V&, const V&)>;
 
 /// The type of the tensors in a tree: that of the first one. void where there is none.
 template <class X> consteval auto leaf_type();

@@ -7,6 +7,7 @@
 #include "../graph/control/functions.hpp"
 #include "../linalg/svd.hpp"
 #include "../ops/elementwise/choices.hpp"
+#include "../ops/elementwise/pairs.hpp"
 #include "options.hpp"
 
 namespace wengert::detail {
@@ -43,7 +44,8 @@ template <class T, class D> struct KrylovState {
 };
 
 /// One step of conjugate gradients.
-template <class T, class D, class A> KrylovState<T, D> cg_step(const A& a, KrylovState<T, D> s)
+template <class T, class D>
+KrylovState<T, D> cg_step(const VectorFunction<Tensor<T, D>>& a, KrylovState<T, D> s)
 {
     const Tensor<T, D> ap = a(s.p), alpha = quotient(s.rho, inner(s.p, ap));
     s.x = s.x + alpha * s.p;
@@ -55,8 +57,9 @@ template <class T, class D, class A> KrylovState<T, D> cg_step(const A& a, Krylo
     return s;
 }
 /// One step of BiCGSTAB, with the first residual as the shadow.
-template <class T, class D, class A>
-KrylovState<T, D> bicgstab_step(const A& a, const Tensor<T, D>& shadow, KrylovState<T, D> s)
+template <class T, class D>
+KrylovState<T, D> bicgstab_step(const VectorFunction<Tensor<T, D>>& a, const Tensor<T, D>& shadow,
+                                KrylovState<T, D> s)
 {
     const Tensor<T, D> rho = inner(shadow, s.r);
     const Tensor<T, D> beta = quotient(rho, s.rho) * quotient(s.alpha, s.omega);
@@ -72,8 +75,8 @@ KrylovState<T, D> bicgstab_step(const A& a, const Tensor<T, D>& shadow, KrylovSt
     return s;
 }
 /// One cycle of GMRES over m vectors: Arnoldi's basis by Gram and Schmidt, twice, and the least residual in it.
-template <class T, class D, class A>
-KrylovState<T, D> gmres_cycle(const A& a, std::int64_t m, KrylovState<T, D> s)
+template <class T, class D>
+KrylovState<T, D> gmres_cycle(const VectorFunction<Tensor<T, D>>& a, std::int64_t m, KrylovState<T, D> s)
 {
     const Tensor<T, D> beta = sqrt(inner(s.r, s.r)), numbers = arange<T, D>(m + 1), columns = arange<T, D>(m);
     const auto row = [](const Tensor<T, D>& all, const Tensor<T, D>& k) {
@@ -115,9 +118,9 @@ template <class T, class D> Tensor<T, D> scale_of_squares(const Tensor<T, D>& x)
 }
 
 /// x with A x = b, as a constant. Throws NumericError where it does not converge.
-template <class A, class T, class D>
-Tensor<T, D> krylov(ImplicitName method, const A& a, const Tensor<T, D>& given, const SolverOptions& options,
-                    const Site& at)
+template <class T, class D>
+Tensor<T, D> krylov(ImplicitName method, const std::type_identity_t<VectorFunction<Tensor<T, D>>>& a,
+                    const Tensor<T, D>& given, const SolverOptions& options, const Site& at)
 {
     if (given.size() == 0) return given;
     const detail::Unrecorded constants;

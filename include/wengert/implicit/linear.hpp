@@ -16,7 +16,7 @@ public:
         const std::string_view name = detail::name_of_implicit(method);
         options.demand(name, at);
         using V = detail::Flat<Y>;
-        const detail::FlatFunction<F, Y, P...> flat(f, b, name, at, p...);
+        const detail::VectorFunction<V> flat = detail::FlatFunction<F, Y, P...>(f, b, name, at, p...);
         const V right = detail::flatten_tree(b, name, at);
         const V found = detail::krylov(method, flat, right, options, at);
         const auto residual = [flat, right](const V& z) { return flat(z) - right; };

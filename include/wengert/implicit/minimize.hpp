@@ -28,8 +28,9 @@ Tensor<T, D> bfgs_update(const Tensor<T, D>& h, const Tensor<T, D>& s, const Ten
 /// The x at which f is least, by BFGS with steps made half as long until Armijo's rule holds but for rounding; a constant. Near a
 /// minimum the value of f is but rounding, as that of log(cosh x), and the slope is not: then a smaller slope is enough (Hager & Zhang
 /// 2005, section 2).
-template <class F, class T, class D>
-Tensor<T, D> bfgs(const F& f, const Tensor<T, D>& start, const SolverOptions& options, const Site& at)
+template <class T, class D>
+Tensor<T, D> bfgs(const std::type_identity_t<VectorFunction<Tensor<T, D>>>& f, const Tensor<T, D>& start,
+                  const SolverOptions& options, const Site& at)
 {
     if (start.size() == 0) return start;
     const detail::Unrecorded constants;
@@ -98,7 +99,7 @@ public:
         const ComposedAt line(at, "minimize");
         options.demand("minimize", at);
         const std::tuple<P...> parameters(p...);
-        const auto value = [f, x0, parameters, at](const V& v) {
+        const detail::VectorFunction<V> value = [f, x0, parameters, at](const V& v) {
             const X x = detail::unflatten_tree(x0, v, at);
             const auto call = [&](const auto&... q) {
                 const detail::OwnLines own;

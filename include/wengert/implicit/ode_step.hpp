@@ -7,6 +7,7 @@
 
 #include "../ops/elementwise/choices.hpp"
 #include "../ops/reductions.hpp"
+#include "flat.hpp"
 
 namespace wengert::detail {
 
@@ -58,8 +59,8 @@ template <class V> V weighted(const double* w, const std::vector<V>& k)
 }
 
 /// A step of length h from y at t, where f(y, t) is `slope`.
-template <class F, class V>
-OdeStep<V> dormand_prince(const F& f, const V& t, const V& y, const V& slope, const V& h)
+template <class V>
+OdeStep<V> dormand_prince(const SlopeFunction<V>& f, const V& t, const V& y, const V& slope, const V& h)
 {
     using T = typename V::value_type;
     std::vector<V> k{slope};

@@ -53,8 +53,9 @@ template <class V> V ode_norm(const V& x, const V& y, const OdeOptions& options)
 }
 
 /// The length of a first step. Hairer, Nørsett & Wanner 1993, II.4.
-template <class F, class V>
-V first_step(const F& f, const V& t, const V& y, const V& slope, const V& way, const OdeOptions& options)
+template <class V>
+V first_step(const SlopeFunction<V>& f, const V& t, const V& y, const V& slope, const V& way,
+             const OdeOptions& options)
 {
     using T = typename V::value_type;
     if (options.first_step > 0) return zeros_like(t) + T(options.first_step);
@@ -70,9 +71,9 @@ V first_step(const F& f, const V& t, const V& y, const V& slope, const V& way, c
 
 /// A tried step towards `end`: the next state where the error is small enough, else the same one with a shorter step. Lengths of steps
 /// are constants of the derivative, which is so that of the discrete method (Chen et al. 2018 have the other one).
-template <class F, class V>
-OdeState<V> try_step(const F& f, const OdeState<V>& s, const V& end, const V& way, const OdeOptions& options,
-                     const Site& at)
+template <class V>
+OdeState<V> try_step(const SlopeFunction<V>& f, const OdeState<V>& s, const V& end, const V& way,
+                     const OdeOptions& options, const Site& at)
 {
     using T = typename V::value_type;
     const V left = stop_gradient(abs(end - s.t)), length = stop_gradient(minimum(s.h, left));
@@ -83,7 +84,7 @@ OdeState<V> try_step(const F& f, const OdeState<V>& s, const V& end, const V& wa
         ode_norm(stop_gradient(step.error), stop_gradient(maximum(abs(s.y), abs(step.y))), options);
     const V one = ones_like(error);
     const V factor = where(
-        isfinite(error),
+        is_finite(error),
         minimum(T(5) * one, maximum(T(0.2) * one, T(0.9) * pow(maximum(error, T(1e-10) * one), T(-0.2)))),
         T(0.2) * one);
     const Tensor<bool, typename V::device_type> good = error <= one;
@@ -101,8 +102,9 @@ OdeState<V> try_step(const F& f, const OdeState<V>& s, const V& end, const V& wa
 }
 
 /// y at the times, as rows.
-template <class F, class V>
-V integrate(const F& f, const V& y0, const V& times, const OdeOptions& options, const Site& at)
+template <class V>
+V integrate(const std::type_identity_t<SlopeFunction<V>>& f, const V& y0, const V& times,
+            const OdeOptions& options, const Site& at)
 {
     using T = typename V::value_type;
     const std::int64_t count = times.shape()[0];
@@ -202,7 +204,7 @@ private:
             return detail::integrate(with_q, y, t, options, at);
         };
         const auto rule = [=](const V& g, const V& rows, const V&, const V& t, const V& q) {
-            const auto integral = [&](const auto& back, const V& y, const V& ends) {
+            const auto integral = [&](const detail::SlopeFunction<V>& back, const V& y, const V& ends) {
                 return detail::integrate(back, y, ends, options, at);
             };
             return detail::ode_adjoint(slope, integral, g, rows, t, q, at);

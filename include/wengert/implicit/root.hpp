@@ -12,9 +12,9 @@ template <class T, class D> struct NewtonState {
 };
 
 /// y with F(y) = 0 by Newton's method, as a constant. A step is made half as long as long as it does not reduce max |F|.
-template <class F, class T, class D>
-Tensor<T, D> newton(ImplicitName of, const F& f, const Tensor<T, D>& start, const SolverOptions& options,
-                    const Site& at)
+template <class T, class D>
+Tensor<T, D> newton(ImplicitName of, const std::type_identity_t<VectorFunction<Tensor<T, D>>>& f,
+                    const Tensor<T, D>& start, const SolverOptions& options, const Site& at)
 {
     if (start.size() == 0) return start;
     const detail::Unrecorded constants;
@@ -51,8 +51,9 @@ template <class T, class D> struct IterationState {
 };
 
 /// z with g(z) = z by z ← g(z), as a constant.
-template <class G, class T, class D>
-Tensor<T, D> iterate(const G& g, const Tensor<T, D>& start, const SolverOptions& options, const Site& at)
+template <class T, class D>
+Tensor<T, D> iterate(const std::type_identity_t<VectorFunction<Tensor<T, D>>>& g, const Tensor<T, D>& start,
+                     const SolverOptions& options, const Site& at)
 {
     if (start.size() == 0) return start;
     const detail::Unrecorded constants;
@@ -81,8 +82,9 @@ public:
         using detail::ImplicitName;
         const ComposedAt line(at, "root");
         options.demand("root", at);
-        const detail::FlatFunction<F, Y, P...> flat(f, y0, "root", at, p...);
-        const auto found =
+        using V = detail::Flat<Y>;
+        const detail::VectorFunction<V> flat = detail::FlatFunction<F, Y, P...>(f, y0, "root", at, p...);
+        const V found =
             detail::newton(ImplicitName::root, flat, detail::flatten_tree(y0, "root", at), options, at);
         return detail::unflatten_tree(
             y0, detail::follow(ImplicitName::root, ImplicitName::gmres, flat, found, options, at), at);
@@ -102,9 +104,11 @@ public:
         using detail::ImplicitName;
         const ComposedAt line(at, "fixed_point");
         options.demand("fixed_point", at);
-        const detail::FlatFunction<F, Z, P...> flat(f, z0, "fixed_point", at, p...);
-        const auto found = detail::iterate(flat, detail::flatten_tree(z0, "fixed_point", at), options, at);
-        const auto residual = [flat](const detail::Flat<Z>& z) { return z - flat(z); };
+        using V = detail::Flat<Z>;
+        const detail::VectorFunction<V> flat =
+            detail::FlatFunction<F, Z, P...>(f, z0, "fixed_point", at, p...);
+        const V found = detail::iterate(flat, detail::flatten_tree(z0, "fixed_point", at), options, at);
+        const auto residual = [flat](const V& z) { return z - flat(z); };
         return detail::unflatten_tree(
             z0, detail::follow(ImplicitName::fixed_point, ImplicitName::gmres, residual, found, options, at),
             at);

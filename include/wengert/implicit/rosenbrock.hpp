@@ -53,16 +53,16 @@ struct Rodas5P {
 };
 
 /// ∂f/∂y ẏ + ∂f/∂t ṫ.
-template <class F, class V>
-V slope_along(const F& f, const V& y, const V& t, const V& dy, const V& dt, const Site& at)
+template <class V>
+V slope_along(const SlopeFunction<V>& f, const V& y, const V& t, const V& dy, const V& dt, const Site& at)
 {
     return forward(f, std::tuple(y, t), std::tuple(dy, dt), "odeint", at).second;
 }
 
 /// ∂f/∂y by forward mode, of which a trace makes one loop.
-template <class F, class V> V jacobian_of_slope(const F& f, const V& y, const V& t, const Site& at)
+template <class V> V jacobian_of_slope(const SlopeFunction<V>& f, const V& y, const V& t, const Site& at)
 {
-    const auto at_t = [&](const V& x) { return f(x, t); };
+    const VectorFunction<V> at_t = [&](const V& x) { return f(x, t); };
     if (!is_traced()) return jacobian_by_columns<typename V::value_type>(at_t, y, y.shape(), at);
     const auto column = [&](const V& unit) { return forward(at_t, y, unit, "odeint", at).second; };
     return transpose(vmap(column, {}, at)(linalg::detail::unit_beside(reshape(y, {1, -1}, at), at)), at);
@@ -71,11 +71,11 @@ template <class F, class V> V jacobian_of_slope(const F& f, const V& y, const V&
 /// (b, d) ↦ u with W u = b + d h ∂f/∂t, W of (y, t) being factorized once. W that is nearly singular is no error: the step's error says
 /// whether u is good. A trace records W with all that it depends on. Eager code has W as a constant, and follows u as the solution of
 /// its equation: that needs a derivative of f along u in place of one along all axes.
-template <class F, class V> class StageEquation {
+template <class V> class StageEquation {
     using T = typename V::value_type;
 
 public:
-    StageEquation(const F& f, const V& y, const V& t, const V& h, const Site& at)
+    StageEquation(const SlopeFunction<V>& f, const V& y, const V& t, const V& h, const Site& at)
         : f_(f), y_(y), t_(t), h_(h), scale_(ones_like(h) / (T(Rodas5P::gamma) * h)), at_(at)
     {
         std::optional<NoGrad> constant;
@@ -97,7 +97,7 @@ public:
             return scale_ * u - slope_along(f_, y_, t_, u, dt, at_) - b;
         };
         const auto inverse = [&] { return [&](const V& r) { return solved(r); }; };
-        return follow_by(inverse, 0, ImplicitName::odeint, residual, found, at_);
+        return follow_by<T, typename V::device_type>(inverse, 0, ImplicitName::odeint, residual, found, at_);
     }
 
 private:
@@ -107,18 +107,19 @@ private:
         return reshape(x, {static_cast<std::int64_t>(b.size())}, at_);
     }
 
-    const F& f_;
+    const SlopeFunction<V>& f_;
     V y_, t_, h_, scale_, w_, factors_, of_t_;
     Site at_;
 };
 
 /// A step of length h, a constant, from y at t, where f(y, t) is `slope`. With k = `between` u it is between its ends
 /// (1 − θ) y + θ (y₁ + (1 − θ) (k₀ + θ (k₁ + θ k₂))).
-template <class F, class V>
-OdeStep<V> rodas5p(const F& f, const V& t, const V& y, const V& slope, const V& h, const Site& at)
+template <class V>
+OdeStep<V> rodas5p(const SlopeFunction<V>& f, const V& t, const V& y, const V& slope, const V& h,
+                   const Site& at)
 {
     using T = typename V::value_type;
-    const StageEquation<F, V> solve(f, y, t, h, at);
+    const StageEquation<V> solve(f, y, t, h, at);
     std::vector<V> u{solve(slope, Rodas5P::d[0])};
     V next;
     for (std::size_t i = 1; i < Rodas5P::stages; ++i) {

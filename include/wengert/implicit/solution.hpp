@@ -69,8 +69,8 @@ private:
 };
 
 /// ∂F/∂v, a row for each element of F: by reverse mode, which every function has. In a trace one loop makes all rows.
-template <class F, class T, class D>
-Tensor<T, D> dense_jacobian(const F& f, const Tensor<T, D>& v, const Site& at)
+template <class T, class D>
+Tensor<T, D> dense_jacobian(const VectorFunction<Tensor<T, D>>& f, const Tensor<T, D>& v, const Site& at)
 {
     if (!is_traced()) return jacobian(f, at)(v, at);
     const auto row = [&](const Tensor<T, D>& unit) { return vjp_at(f, at, v).second(unit, at); };
@@ -97,9 +97,8 @@ private:
 
 /// J⁻¹ of a constant linear map without its matrix, by the solver of `options`: x ↦ J⁻¹ x. Its rules are itself and its transpose.
 template <class T, class D> struct MapInverse {
-    using Map = std::function<Tensor<T, D>(const Tensor<T, D>&)>;
     struct Maps {
-        Map plain, transposed;
+        VectorFunction<Tensor<T, D>> plain, transposed;
         ImplicitName method;
         SolverOptions options;
         std::uint8_t
@@ -141,10 +140,9 @@ template <class T, class D> bool makes_matrix(const Tensor<T, D>& v, const Solve
 }
 
 /// The constant J⁻¹ of F at v, as a function. F is copied where no matrix is made.
-template <class F, class T, class D>
-std::function<Tensor<T, D>(const Tensor<T, D>&)> inverse_at(const F& f, const Tensor<T, D>& v,
-                                                            ImplicitName method, const SolverOptions& options,
-                                                            const Site& at)
+template <class T, class D>
+VectorFunction<Tensor<T, D>> inverse_at(const VectorFunction<Tensor<T, D>>& f, const Tensor<T, D>& v,
+                                        ImplicitName method, const SolverOptions& options, const Site& at)
 {
     const detail::Unrecorded constants;
     if (makes_matrix(v, options)) return DenseInverse<T, D>(dense_jacobian(f, v, at), at);
@@ -163,9 +161,10 @@ std::function<Tensor<T, D>(const Tensor<T, D>&)> inverse_at(const F& f, const Te
 
 /// y* as the solution of F(y) = 0 for what is differentiated. `make_inverse()` makes the constant J⁻¹ at y*; a trace has derivatives
 /// up to `orders_of_trace`.
-template <class F, class Inverse, class T, class D>
-Tensor<T, D> follow_by(const Inverse& make_inverse, int orders_of_trace, ImplicitName of, const F& f,
-                       const Tensor<T, D>& found, const Site& at)
+template <class T, class D>
+Tensor<T, D> follow_by(const std::function<VectorFunction<Tensor<T, D>>()>& make_inverse, int orders_of_trace,
+                       ImplicitName of, const VectorFunction<Tensor<T, D>>& f, const Tensor<T, D>& found,
+                       const Site& at)
 {
     const bool traced = is_traced();
     const Tape& tape = Tape::current();
@@ -189,12 +188,13 @@ Tensor<T, D> follow_by(const Inverse& make_inverse, int orders_of_trace, Implici
     return y;
 }
 /// The same with the J⁻¹ of F's own derivatives. `method` solves linear systems without a matrix.
-template <class F, class T, class D>
-Tensor<T, D> follow(ImplicitName of, ImplicitName method, const F& f, const Tensor<T, D>& found,
+template <class T, class D>
+Tensor<T, D> follow(ImplicitName of, ImplicitName method,
+                    const std::type_identity_t<VectorFunction<Tensor<T, D>>>& f, const Tensor<T, D>& found,
                     const SolverOptions& options, const Site& at)
 {
     const auto inverse = [&] { return inverse_at(f, found, method, options, at); };
-    return follow_by(inverse, options.orders, of, f, found, at);
+    return follow_by<T, D>(inverse, options.orders, of, f, found, at);
 }
 
 }  // namespace wengert::detail

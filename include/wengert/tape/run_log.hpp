@@ -26,6 +26,7 @@ public:
         std::shared_ptr<const void> found = nullptr;  ///< see Recorder::settle
     };
     std::vector<Entry> entries;
+    std::vector<std::uint64_t> arguments;  ///< the bits of those that hooks may bring back with fewer digits
 
     /// Values that nobody but the list holds were temporaries of the run.
     void close();
@@ -128,7 +129,7 @@ private:
     /// The value that a handle stands for.
     const Block& unaliased(const Block& b) const;
     void take(const Block& operand, std::string_view primitive, const Site& at);
-    void enter(RunLog::Entry e);
+    void enter(RunLog::Entry e, bool made_here = false);
     static std::uint64_t bits_of(const RunLog::Entry& e) { return e.held ? RunLog::hash(*e.held) : e.bits; }
     [[noreturn]] void differ(const RunLog::Entry& e, const std::string& how, const Site& at) const;
 
@@ -143,6 +144,7 @@ private:
     Restore<std::uint64_t> innermost_{Tape::current().run, run_};
     std::size_t next_ = 0;
     std::vector<Ref<Block>> given_, held_;
+    bool exact_ = true;  ///< what has been given has the bits of the first run
     std::unordered_map<const Block*, std::pair<Ref<Block>, Ref<Block>>>
         aliases_;  ///< itself, and what it stands for
 };

@@ -1,6 +1,8 @@
 // Tensor's members that need a body: construction from braces and ranges, reading, leaves.
 #pragma once
 
+#include <atomic>
+
 #include "tensor.hpp"
 
 namespace wengert {
@@ -112,6 +114,9 @@ template <class Value, class Device> bool Tensor<Value, Device>::is_leaf() const
 }
 
 namespace detail {
+/// requires_grad() has made so many variables in the process, so that who holds constants knows when to look at Block::variables.
+inline constinit std::atomic<std::uint64_t> variables_made{0};
+
 /// A variable over the elements of b, of a level.
 Ref<Node> make_leaf(const Block& b, std::size_t level, const Site& at);
 }  // namespace detail

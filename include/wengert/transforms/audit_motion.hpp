@@ -130,7 +130,7 @@ bool audit_moved(const Node& n, const AuditMotion<T>& motion, std::uint64_t& sta
     const Tensors<T> y = f(audited.x), u = random_like(y, state);
     double size = 0;
     inner(u, y, &size);
-    finding.numeric = inner(u, Tensors<T>{motion.slope(n, n.input_count)});
+    finding.numeric = inner(u, Tensors<T>{audited.finite_part(motion.slope(n, n.input_count))});
     finding.analytic = inner(vjp_at(f, n.at, audited.x).second(u, n.at), dx);
     return agree(finding, scale_of(audited.narrowest), size, motion.step());
 }

@@ -121,7 +121,13 @@ template <class T> struct AuditedNode {
         std::size_t next = 0;
         for (std::size_t i = 0; i < in.size(); ++i)
             if (varies[i]) in[i] = converted_to(all[i].value->dtype, variables[next++]);
-        return Tensors<T>{converted_from<T>(apply_again(node, in))};
+        return Tensors<T>{finite_part(converted_from<T>(apply_again(node, in)))};
+    }
+    /// With 0 where the result is not finite: ∞ − ∞ tells nothing of a rule.
+    Tensor<T> finite_part(const Tensor<T>& y) const
+    {
+        return where(is_finite(converted_from<T>(AnyTensor{Ref<Block>(node.saved()[node.input_count]), {}})),
+                     y, zeros_like(y));
     }
 
     const Node& node;

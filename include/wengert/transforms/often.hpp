@@ -7,7 +7,7 @@
 #include "../ops/shape.hpp"
 #include "../ops/view.hpp"
 #include "../tape/backward.hpp"
-#include "grad.hpp"
+#include "derivatives.hpp"
 
 #ifdef WENGERT_COMPILED
 #define WENGERT_ONCE extern

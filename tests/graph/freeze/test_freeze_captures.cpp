@@ -236,3 +236,38 @@ TEST_CASE("a rule made in the body of a frozen loop goes on with the step's own 
     same(looped);
     same(chosen);
 }
+
+TEST_CASE("a captured constant that becomes a variable is noticed in the next call, checked or not")
+{
+    const T x{3.0, 4.0};
+    for (const int replays : {1, 2, 3, 5, 8}) {
+        T p{1.0, 2.0};
+        const auto f = wg::freeze([&](const T& t) { return sum(t * p); });
+        for (int k = 0; k <= replays; ++k) CHECK(f(x).item() == 11.0);
+        const auto checks = f.stats().checks;
+        T other{5.0};
+        other.requires_grad();  // another tensor's change asks for no check
+        const bool is_due = (replays & (replays + 1)) == 0;
+        CHECK(f(x).item() == 11.0);
+        CHECK(f.stats().checks == checks + (is_due ? 1 : 0));
+        p.requires_grad();
+        for (int k = 0; k < 3; ++k)
+            CHECK_THROWS_WITH(f(x), contains("a tensor that the function captures is a variable now"));
+        {
+            const wg::NoGrad constant;  // a way of its own
+            CHECK(f(x).item() == 11.0);
+        }
+        p.requires_grad(false);
+        CHECK(f(x).item() == 11.0);
+    }
+    // A variable of the same elements asks once; the function does not depend on it.
+    T p{1.0, 2.0}, same = p;
+    const auto f = wg::freeze([&](const T& t) { return sum(t * p); });
+    for (int k = 0; k < 5; ++k) CHECK(f(x).item() == 11.0);
+    const auto checks = f.stats().checks;
+    same.requires_grad();
+    for (int k = 0; k < 2; ++k) CHECK(f(x).item() == 11.0);
+    CHECK(f.stats().checks == checks + 1);
+    wg::backward(f(same) + sum(same * same));
+    CHECK((same.grad()(0).item() == 3.0 && same.grad()(1).item() == 6.0));
+}

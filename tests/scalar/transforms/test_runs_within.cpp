@@ -40,6 +40,58 @@ TEST_CASE("a checkpoint of reals that takes Jacobians, Hessians and pullbacks in
     check_kept([](const V& x) { return wg::jvp(twisted, x, x).second[0]; });
 }
 
+TEST_CASE("a checkpoint of reals whose Jacobians go through tensors and branches")
+{
+    const auto through = [](const V& u) {
+        const D c = D{1.0, 2.0} * D{1.0, 2.0};
+        return wg::elements(tanh(wg::stack(u)) * c);
+    };
+    check_kept([&](const V& x) {
+        const D J = wg::jacobian(through)(x);
+        return R(sum(J * J));
+    });
+    check_kept([&](const V& x) {
+        const auto one = [&](const V& u) { return u[0] > 0.5 ? through(u)[0] * u[1] : u[0]; };
+        const D H = wg::hessian(one)(x);
+        return R(sum(H * H));
+    });
+    check_kept([&](const V& x) {
+        const auto [y, pullback] = wg::vjps(through, x);
+        const auto rows = pullback({{1.0, 0.0}, {0.0, 1.0}});
+        return rows[0][0] * rows[1][1] * y[0];
+    });
+    check_kept([](const V& x) {
+        const auto each = [](std::size_t i, const V& q) { return sin(q[i]) * q[0]; };
+        const auto all = [&](const V& u) { return wg::parallel_for(2, each, u); };
+        const V dot = wg::jvp(all, x, V{1.0, 2.0}).second;
+        return dot[0] * dot[1];
+    });
+}
+
+TEST_CASE("a checkpoint of reals with Jacobians, whose arguments hooks keep on disk")
+{
+    const wg::SavedTensorHooks disk(wg::save_on_disk("/tmp"));
+    const auto f = [](const V& x) {
+        const D J = wg::jacobian(twisted)(x);
+        return R(sum(J * J));
+    };
+    check_kept(f);
+    check_kept([](const V& x) {
+        const auto [y, pullback] = wg::vjps(twisted, x);
+        const auto rows = pullback({{1.0, 0.0}, {0.0, 1.0}});
+        return rows[0][0] * rows[1][1] * y[0];
+    });
+}
+
+TEST_CASE("a kernel whose cells take derivatives, in a checkpoint, under AnomalyMode")
+{
+    const auto cell = wg::kernel([](R a, R b) { return wg::grad([](R y) { return sin(y) * y; })(a) * b; });
+    const auto f = [&](const V& x) { return wg::real(cell(wg::tensor(x[0]), wg::tensor(x[1]))); };
+    check_kept(f);
+    const wg::AnomalyMode births;
+    check_kept(f);
+}
+
 TEST_CASE("a checkpoint of reals around derivatives of sections with captured numbers")
 {
     const auto inside = [](const auto& section, const auto& transform) {

@@ -167,6 +167,24 @@ struct Table {
     std::vector<std::string> fields() const { return {}; }
 };
 
+/// No default but one in the struct that it is a member of.
+struct Keyed {
+    explicit Keyed(int k) : key(k) {}
+    int key;
+};
+struct KeyedLast {
+    Leaf w;
+    Keyed key = Keyed(3);
+};
+struct KeyedWithin {
+    Leaf w;
+    int n = 3;
+    Keyed key{7}, other{8};
+    std::string last;
+};
+
+static_assert(reflect::field_count<KeyedLast> == 2);
+static_assert(reflect::field_count<KeyedWithin> == 5);
 static_assert(reflect::field_count<Layer> == 2);
 static_assert(reflect::field_count<const Mixed&> == 8);
 static_assert(reflect::field_count<Node> == 2);

@@ -40,8 +40,16 @@ struct FrozenPath : FrozenOutcome {
     bool communicates =
         false;  ///< other processes take part: under a transform all of them run the function itself
     std::uint64_t replays = 0;
+    std::uint64_t variables_made =
+        0;  ///< detail::variables_made when it was last seen that no constant is new among them
+    std::uint64_t variables = 0;                     ///< Block::variables of its constants, when f ran last
     std::shared_ptr<FrozenDerivatives> derivatives;  ///< those made so far
 };
+
+/// f has run, and says what the path says: its constants are so.
+void note_variables(FrozenPath& p) noexcept;
+/// Has a constant become a variable since f ran last? The result may depend on it.
+bool has_new_variable(FrozenPath& p) noexcept;
 
 /// A call of f as it was recorded.
 struct FrozenTrace : FrozenOutcome {
@@ -105,10 +113,10 @@ public:
         return *last_;
     }
 
-    /// Is the next replay one of 1, 2, 4, 8, …?
-    bool is_checked(const FrozenPath& p) const noexcept
+    /// Is the next replay one of 1, 2, 4, 8, …, or the first one after a captured tensor has become a variable?
+    bool is_checked(FrozenPath& p) const noexcept
     {
-        return options.check && ((p.replays + 1) & p.replays) == 0;
+        return options.check && (((p.replays + 1) & p.replays) == 0 || has_new_variable(p));
     }
     /// The path that answered the last call where all that is left to do is to run it: nothing to check or to assign, no other
     /// path to try. Null: the long way.

@@ -37,7 +37,7 @@ bool only_reals(Tape& tape, const LevelScope& scope, const AnyTensor& variable, 
                 std::uint32_t first, std::vector<std::uint32_t>& positions, std::string_view transform,
                 const Site& at)
 {
-    if (!tape.extension || recorder() || tape.allow_nan) return false;
+    if (!tape.extension) return false;
     const auto& stream = static_cast<const ScalarStream&>(*tape.extension);
     for (const ScalarSpan* s : stream.spans()) {
         if (s->node->sequence < scope.start()) continue;
@@ -63,6 +63,8 @@ bool with_operations(F& f, const X& x, const Tensor<T>& flat, std::string_view t
 {
     Tape& tape = Tape::current();
     const AnyTensor* const in[] = {&flat.any()};
+    if (recorder() || tape.allow_nan)
+        return false;  // before f runs: a checkpoint's runs do the same, recorded or not
     if (flat.size() == 0 || tape.dependence(in, 1, transform, at) != 0) return false;
     LevelScope scope(tape, false);
     const Tensor<T> variable = lift(flat, scope.level(), transform, at);

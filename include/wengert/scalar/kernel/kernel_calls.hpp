@@ -167,6 +167,7 @@ private:
     }
     bool has_changed(const KnownPaths& known, const CellFunction<T>& f, const Site& at) const
     {
+        const Restore<bool> no_births(Tape::current().anomaly, false);  // as when they were met
         return std::ranges::any_of(known.met, [&](const auto& m) {
             return !run_cell(f, m->cell, m->outcomes, at, known.paths.get()).repeats;
         });

@@ -139,7 +139,7 @@ WENGERT_INLINE void RunRecorder::read(const Block& x, Read what, const Site& at)
     // make tensors of their own, recorded or not.
     if (Tape::current().in_rule || (x.run >= run_ && given_.empty())) return;
     constexpr std::string_view names[] = {"branch", "item", "elements read"};
-    enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at});
+    enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at}, x.run >= run_);
 }
 
 WENGERT_INLINE void RunRecorder::alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
@@ -175,6 +175,11 @@ WENGERT_INLINE std::shared_ptr<const void> RunRecorder::settle(const Finding& f,
 
 WENGERT_INLINE Ref<Block> RunRecorder::argument(const AnyTensor& x, const Site& at)
 {
+    const std::uint64_t bits = RunLog::hash(*x.value);
+    if (!checks_)
+        log_.arguments.push_back(bits);
+    else
+        exact_ = exact_ && given_.size() < log_.arguments.size() && log_.arguments[given_.size()] == bits;
     given_.push_back(another_header(x.value));
     MaskRecorder::alias(x, given_.back(), at);
     return given_.back();
@@ -207,7 +212,8 @@ WENGERT_INLINE void RunRecorder::take(const Block& operand, std::string_view pri
     enter(std::move(e));
 }
 
-WENGERT_INLINE void RunRecorder::enter(RunLog::Entry e)
+/// What the run has made of the same arguments need not have the same bits: a derivative is computed otherwise where it is recorded.
+WENGERT_INLINE void RunRecorder::enter(RunLog::Entry e, bool made_here)
 {
     if (!checks_) {
         log_.entries.push_back(std::move(e));
@@ -220,7 +226,7 @@ WENGERT_INLINE void RunRecorder::enter(RunLog::Entry e)
                "was an operand of " + std::string(then.primitive) + ", shape " + to_string(then.shape) +
                    ", at " + to_string(then.at),
                e.at);
-    if (then.held && then.held.get() == e.held.get()) return;
+    if ((then.held && then.held.get() == e.held.get()) || (made_here && exact_)) return;
     if (bits_of(then) != bits_of(e))
         differ(e, then.found ? "was another function" : "had other elements", e.at);
 }

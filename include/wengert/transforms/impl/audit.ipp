@@ -39,6 +39,7 @@ AuditReport audit_nodes(const std::vector<const Node*>& nodes, const AuditMotion
             why = audit_silent(*n, motion, state, finding, ok);
         else
             ok = audit_node<T>(*n, state, finding);
+        if (!ok && !std::isfinite(finding.numeric)) why = "as results beside this one are not finite";
         if (!why.empty()) {
             add_to(report, AuditOmission{finding.primitive, finding.at, why});
             continue;

@@ -32,18 +32,28 @@ WENGERT_ONCE template Tensor<WENGERT_T>& update(Tensor<WENGERT_T>&, Update, cons
 }  // namespace ops
 
 namespace detail {
+WENGERT_ONCE template class Pullback<Tensor<WENGERT_T>, Tensor<WENGERT_T>>;
 WENGERT_ONCE template void add_part<false>(AnyTensor&, const Selection&, const Tensor<WENGERT_T>&,
                                            const Site&);
 WENGERT_ONCE template void add_part<true>(AnyTensor&, const Selection&, const Tensor<WENGERT_T>&,
                                           const Site&);
 WENGERT_ONCE template void assign_part(AnyTensor&, const Selection&, const Tensor<WENGERT_T>&, const Site&);
 WENGERT_ONCE template void check_scalar(const Tensor<WENGERT_T>&, std::string_view, const Site&);
+WENGERT_ONCE template Tensor<WENGERT_T> concatenate(const Tensor<WENGERT_T>*, std::size_t, std::int64_t,
+                                                    const Site&);
 WENGERT_ONCE template Tensor<WENGERT_T> cotangent_of(const Tensor<WENGERT_T>&);
+WENGERT_ONCE template Tensor<WENGERT_T> jacobian_by_rows(
+    const Pullback<Tensor<WENGERT_T>, Tensor<WENGERT_T>>&, const Tensor<WENGERT_T>&, const Shape&,
+    const Site&);
 WENGERT_ONCE template Tensor<WENGERT_T> lift(const Tensor<WENGERT_T>&, std::size_t, std::string_view,
                                              const Site&);
+WENGERT_ONCE template Tensor<WENGERT_T> lift_with_tangent(const Tensor<WENGERT_T>&, const Tensor<WENGERT_T>&,
+                                                          std::size_t, std::string_view, const Site&);
 WENGERT_ONCE template Tensor<WENGERT_T> lower(const Tensor<WENGERT_T>&, std::size_t, const Site&);
 WENGERT_ONCE template Ref<Block> number_block(WENGERT_T);
 WENGERT_ONCE template AnyTensor ones_of(const Tensor<WENGERT_T>&);
+WENGERT_ONCE template Tensor<WENGERT_T> stack(const Tensor<WENGERT_T>*, std::size_t, std::int64_t,
+                                              const Site&);
 WENGERT_ONCE template void report_lost(const Tape&, std::size_t, std::string_view, const Site&,
                                        const Tensor<WENGERT_T>&);
 }  // namespace detail

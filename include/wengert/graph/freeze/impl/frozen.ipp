@@ -84,6 +84,27 @@ WENGERT_INLINE void FrozenCore::end_arguments(CallArguments& a, std::uintptr_t w
     a.number(word);
 }
 
+WENGERT_INLINE std::uint64_t variables_among_constants(const Graph& g) noexcept
+{
+    std::uint64_t sum = 0;
+    for (const GraphNode& n : g.nodes())
+        if (n.constant) sum += std::atomic_ref(n.constant->variables).load(std::memory_order_relaxed);
+    return sum;
+}
+WENGERT_INLINE void note_variables(FrozenPath& p) noexcept
+{
+    p.variables_made = variables_made.load(std::memory_order_relaxed);
+    p.variables = variables_among_constants(p.recorded);
+}
+WENGERT_INLINE bool has_new_variable(FrozenPath& p) noexcept
+{
+    const std::uint64_t made = variables_made.load(std::memory_order_relaxed);
+    if (p.variables_made == made) return false;
+    if (variables_among_constants(p.recorded) != p.variables) return true;
+    p.variables_made = made;
+    return false;
+}
+
 WENGERT_INLINE bool FrozenCore::has_empty_live() noexcept
 {
     const bool empty = std::any_of(live.begin(), live.end(), [](const AnyTensor* t) { return !t->value; });

@@ -86,6 +86,7 @@ WENGERT_INLINE bool take_trace(FrozenCore& core, FrozenEntry& entry, std::shared
     const CallArguments& a = core.call.arguments;
     if (path) {
         compare_calls(*path, core.call.outputs, t, at);
+        note_variables(*path);
         values = std::move(t.values);
         return true;
     }

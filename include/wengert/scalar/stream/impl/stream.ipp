@@ -121,9 +121,28 @@ WENGERT_INLINE void ScalarStream::close() noexcept
     settle(nothing);
 }
 
+/// Tangents that are recorded in a span end with it. They are computed again when they are asked for: all of them are newer than what
+/// has been given a tangent of its own.
+WENGERT_INLINE void ScalarStream::forget_tangents_in(const ScalarSpan& s) noexcept
+{
+    const auto is_there = [&](ScalarHandle m) {
+        return s.has(m.span()) && s.chunk + m.index() >= s.begin && s.chunk + m.index() < end_of(s);
+    };
+    for (ScalarTangents& t : tangents) {
+        std::size_t left = t.handles.size();
+        for (std::size_t k = left; k-- > 0;) {  // in the order of time
+            if (t.handles[k].word == 0) continue;
+            if (!is_there(t.handles[k])) break;
+            left = k;
+        }
+        if (left < t.handles.size()) t.cut(left);
+    }
+}
+
 /// Its numbers are refused from now on; its entries go with its node.
 WENGERT_INLINE void ScalarStream::drop(ScalarSpan& s) noexcept
 {
+    forget_tangents_in(s);
     s.numbers.clear();
     release(s);
 }
@@ -196,8 +215,10 @@ WENGERT_INLINE void ScalarStream::refuse(std::string_view operation, const Site&
             detail::line_of_user());
     fail<TapeError>(
         operation,
-        "an operand, a Real, was recorded by another thread, on another tape, or on a part of this "
-        "one that has ended: its transform is over, backward has used it up (with {.retain = true} it "
+        "an operand, a Real, was recorded by another thread, on another tape (sparse_jacobian, "
+        "sparse_hessian and parallel_for record f on tapes of their own: give it to f as an argument), or on "
+        "a part of this one that has ended: its transform is over, backward has used it up (with {.retain = "
+        "true} it "
         "does not), or it has been rewound; pass its value() instead",
         at.line > 0 ? at : detail::line_of_user());
 }

@@ -41,10 +41,11 @@ template <class T> Elements<T>::Elements(const AnyTensor& x, const Site& at)
     if (cell) s.cell_tensors->entered.push_back({first.index(), cell->positions});
     handle_ = first.word;
     active_ = 1;
+    const ScalarPosition begin = s.chunk() + first.index();  // tangents that are recorded may begin a chunk
     for (const auto& tangent : tangents)
-        ScalarForward(s, tangent.first)
-            .set(s.chunk() + first.index(), tangent.second.size(),
-                 [&](std::size_t k) { return tangent.second[k]; });
+        ScalarForward(s, tangent.first).set(begin, tangent.second.size(), [&](std::size_t k) {
+            return tangent.second[k];
+        });
 }
 
 template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Site& at)

@@ -39,7 +39,7 @@ Tensor<T> External<T>::by_rule(Rule rule, std::size_t n, const Tensor<T>& x, con
         auto out = zeros_block(dtype_of<T>(), Shape{n});
         rules->run(rule, data.get(),
                    ExternalSpans<T>{numbers(0), numbers(1), numbers(2), {out->template as<T>(), n}});
-        return Tensor<T>(AnyTensor{placed(std::move(out), g.any().value->device()), {}});
+        return Tensor<T>(AnyTensor{made_in_run(placed(std::move(out), g.any().value->device())), {}});
     }
     const auto rx = elements(x), ry = elements(y), rg = elements(g);
     std::vector<Real<T>> out(n);
