@@ -35,7 +35,8 @@ ROOT = tables.ROOT
 TARGETS = ROOT / "bench" / "light_targets.json"
 UMBRELLA = "#include <wengert/wengert.hpp>"
 XARRAY = "#include <xtensor/xarray.hpp>\nint main() {}\n"
-WITH = {"compiled": f"-O2 {cost.COMPILED}", "headers": "-O2", "eager": "-O2"}
+WITH = {"compiled": f"-O2 {cost.COMPILED}", "headers": "-O2", "eager": "-O2",
+        "linalg": f"-O2 {cost.COMPILED} -DWENGERT_COMPILED_LINALG"}
 SLACK, DEAR = 1.1, 10  # dear: so many times xtensor/xarray.hpp
 TURNS = 11  # more with the headers of a record, until they agree
 
@@ -230,7 +231,8 @@ def described(group, commit, figure):
     times, memory, seconds = figure[:3]
     if mode not in WITH:
         return [f"`wengert::compiled` itself, {memory:.1f} MB", "", commit, f"{seconds:.0f} s", "", f"{figure[3]:.0f}"]
-    library = {"compiled": "with `wengert::compiled`", "headers": "headers alone", "eager": "headers alone, `eager.hpp`"}[mode]
+    library = {"compiled": "with `wengert::compiled`", "headers": "headers alone", "eager": "headers alone, `eager.hpp`",
+               "linalg": "with `wengert::compiled_linalg`"}[mode]
     return [program, library, commit, f"{seconds:.1f} s", f"{times:.1f}", f"{memory:.0f}"]
 
 

@@ -15,7 +15,8 @@ template <class T, class D> Tensor<T, D> cotangent_of(const Tensor<T, D>& variab
     const AnyTensor& any = variable.any();
     if constexpr (is_differentiable<T>)
         if (any.node && any.node->cotangent.value) return Tensor<T, D>(any.node->cotangent);
-    return Tensor<T, D>(AnyTensor{zeros_beside(*any.value, dtype_of<T>(), variable.shape()), {}});
+    return Tensor<T, D>(
+        AnyTensor{made_in_run(zeros_beside(*any.value, dtype_of<T>(), variable.shape())), {}});
 }
 
 template <class X> X cotangents_of(const X& variables)

@@ -47,7 +47,7 @@ template <class T, class D> Tensor<T, D> tangent_of(const Tensor<T, D>& y, std::
     const AnyTensor& any = y.any();
     if (any.node)
         if (const AnyTensor* dot = any.node->tangent(level)) return Tensor<T, D>(*dot);
-    return Tensor<T, D>(AnyTensor{zeros_beside(*any.value, dtype_of<T>(), y.shape()), {}});
+    return Tensor<T, D>(AnyTensor{made_in_run(zeros_beside(*any.value, dtype_of<T>(), y.shape())), {}});
 }
 
 /// f of one argument, or of the elements of a tuple of them.
