@@ -44,7 +44,10 @@ WENGERT_INLINE ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
     rewound = [](TapeExtension& e) noexcept {
         auto& s = static_cast<ScalarStream&>(e);
         for (std::size_t i = s.spans_.size(); i-- > 0;)
-            if (i < s.spans_.size() && s.spans_[i]->node->flags & Node::rewound) s.drop(*s.spans_[i]);
+            if (i < s.spans_.size() && s.spans_[i]->node->flags & Node::rewound) {
+                s.forget_tangents_in(*s.spans_[i]);
+                s.drop(*s.spans_[i]);
+            }
         for (ScalarVariable& v : s.variables)
             if (v.leaf.node && (v.leaf.node->flags & Node::rewound)) s.end_variable(v);
     };
@@ -121,8 +124,8 @@ WENGERT_INLINE void ScalarStream::close() noexcept
     settle(nothing);
 }
 
-/// Tangents that are recorded in a span end with it. They are computed again when they are asked for: all of them are newer than what
-/// has been given a tangent of its own.
+/// Tangents that are recorded in a rewound span end with it, and are computed again when they are asked for. Entries that have been
+/// given a tangent since the mark are rewound as well, so none of those is lost.
 WENGERT_INLINE void ScalarStream::forget_tangents_in(const ScalarSpan& s) noexcept
 {
     const auto is_there = [&](ScalarHandle m) {
@@ -142,7 +145,6 @@ WENGERT_INLINE void ScalarStream::forget_tangents_in(const ScalarSpan& s) noexce
 /// Its numbers are refused from now on; its entries go with its node.
 WENGERT_INLINE void ScalarStream::drop(ScalarSpan& s) noexcept
 {
-    forget_tangents_in(s);
     s.numbers.clear();
     release(s);
 }
