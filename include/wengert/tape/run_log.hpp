@@ -24,6 +24,7 @@ public:
         std::string_view primitive;  ///< whose operand it is, or what was read
         Site at;
         std::shared_ptr<const void> found = nullptr;  ///< see Recorder::settle
+        bool made_here = false;                       ///< by the run, of arguments that hooks keep
     };
     std::vector<Entry> entries;
     std::vector<std::uint64_t> arguments;  ///< the bits of those that hooks may bring back with fewer digits
@@ -129,7 +130,14 @@ private:
     /// The value that a handle stands for.
     const Block& unaliased(const Block& b) const;
     void take(const Block& operand, std::string_view primitive, const Site& at);
-    void enter(RunLog::Entry e, bool made_here = false);
+    void enter(RunLog::Entry e);
+    /// The first run's entries from here on that the second one need not have.
+    std::size_t next_needed() const
+    {
+        std::size_t k = next_;
+        while (exact_ && k < log_.entries.size() && log_.entries[k].made_here) ++k;
+        return k;
+    }
     static std::uint64_t bits_of(const RunLog::Entry& e) { return e.held ? RunLog::hash(*e.held) : e.bits; }
     [[noreturn]] void differ(const RunLog::Entry& e, const std::string& how, const Site& at) const;
 
@@ -144,7 +152,8 @@ private:
     Restore<std::uint64_t> innermost_{Tape::current().run, run_};
     std::size_t next_ = 0;
     std::vector<Ref<Block>> given_, held_;
-    bool exact_ = true;  ///< what has been given has the bits of the first run
+    bool exact_ =
+        true;  ///< what has been given has the bits of the first run. What follows from it follows again
     std::unordered_map<const Block*, std::pair<Ref<Block>, Ref<Block>>>
         aliases_;  ///< itself, and what it stands for
 };

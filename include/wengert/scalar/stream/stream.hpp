@@ -282,7 +282,7 @@ private:
     std::uint32_t number_for(ScalarSpan& s, std::uint8_t mask);
     void end_level() noexcept;
     void drop(ScalarSpan& s) noexcept;
-    void forget_tangents_in(const ScalarSpan& s) noexcept;
+    void forget_rewound_tangents() noexcept;
 
     Tape& tape_;
     void keep_line(ScalarHandle m);

@@ -112,7 +112,8 @@ WENGERT_INLINE RunRecorder::RunRecorder(const RunLog& log, std::string_view who)
 
 WENGERT_INLINE void RunRecorder::finish(const Site& at) const
 {
-    if (checks_ && next_ < log_.entries.size()) differ(log_.entries[next_], "is not reached", at);
+    const std::size_t left = next_needed();
+    if (checks_ && left < log_.entries.size()) differ(log_.entries[left], "is not reached", at);
 }
 
 WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, const Block* const* in,
@@ -137,9 +138,10 @@ WENGERT_INLINE void RunRecorder::read(const Block& x, Read what, const Site& at)
     if (const auto outside = as_outside(); true) MaskRecorder::read(x, what, at);
     // What was made in the run follows from what has been noted, unless hooks have given the arguments back with fewer digits. Reals
     // make tensors of their own, recorded or not.
-    if (Tape::current().in_rule || (x.run >= run_ && given_.empty())) return;
+    const bool made_here = x.run >= run_;
+    if (Tape::current().in_rule || (made_here && (given_.empty() || (checks_ && exact_)))) return;
     constexpr std::string_view names[] = {"branch", "item", "elements read"};
-    enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at}, x.run >= run_);
+    enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at, nullptr, made_here});
 }
 
 WENGERT_INLINE void RunRecorder::alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
@@ -212,13 +214,13 @@ WENGERT_INLINE void RunRecorder::take(const Block& operand, std::string_view pri
     enter(std::move(e));
 }
 
-/// What the run has made of the same arguments need not have the same bits: a derivative is computed otherwise where it is recorded.
-WENGERT_INLINE void RunRecorder::enter(RunLog::Entry e, bool made_here)
+WENGERT_INLINE void RunRecorder::enter(RunLog::Entry e)
 {
     if (!checks_) {
         log_.entries.push_back(std::move(e));
         return;
     }
+    next_ = next_needed();
     if (next_ == log_.entries.size()) differ(e, "was not there", e.at);
     const RunLog::Entry& then = log_.entries[next_++];
     if (then.dtype != e.dtype || !(then.shape == e.shape) || then.primitive != e.primitive)
@@ -226,7 +228,7 @@ WENGERT_INLINE void RunRecorder::enter(RunLog::Entry e, bool made_here)
                "was an operand of " + std::string(then.primitive) + ", shape " + to_string(then.shape) +
                    ", at " + to_string(then.at),
                e.at);
-    if ((then.held && then.held.get() == e.held.get()) || (made_here && exact_)) return;
+    if (then.held && then.held.get() == e.held.get()) return;
     if (bits_of(then) != bits_of(e))
         differ(e, then.found ? "was another function" : "had other elements", e.at);
 }

@@ -43,11 +43,9 @@ WENGERT_INLINE ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
     level_ended = [](TapeExtension& e) noexcept { static_cast<ScalarStream&>(e).end_level(); };
     rewound = [](TapeExtension& e) noexcept {
         auto& s = static_cast<ScalarStream&>(e);
+        s.forget_rewound_tangents();
         for (std::size_t i = s.spans_.size(); i-- > 0;)
-            if (i < s.spans_.size() && s.spans_[i]->node->flags & Node::rewound) {
-                s.forget_tangents_in(*s.spans_[i]);
-                s.drop(*s.spans_[i]);
-            }
+            if (i < s.spans_.size() && s.spans_[i]->node->flags & Node::rewound) s.drop(*s.spans_[i]);
         for (ScalarVariable& v : s.variables)
             if (v.leaf.node && (v.leaf.node->flags & Node::rewound)) s.end_variable(v);
     };
@@ -124,21 +122,17 @@ WENGERT_INLINE void ScalarStream::close() noexcept
     settle(nothing);
 }
 
-/// Tangents that are recorded in a rewound span end with it, and are computed again when they are asked for. Entries that have been
-/// given a tangent since the mark are rewound as well, so none of those is lost.
-WENGERT_INLINE void ScalarStream::forget_tangents_in(const ScalarSpan& s) noexcept
+/// Tangents that are recorded in a rewound span end with it, and are computed again when they are asked for, as are those after them.
+/// Entries that have been given a tangent since the mark are rewound as well, so none of those is lost.
+WENGERT_INLINE void ScalarStream::forget_rewound_tangents() noexcept
 {
-    const auto is_there = [&](ScalarHandle m) {
-        return s.has(m.span()) && s.chunk + m.index() >= s.begin && s.chunk + m.index() < end_of(s);
+    const auto is_rewound = [&](ScalarHandle m) {
+        const ScalarSpan* const s = m.word ? find(m) : nullptr;
+        return s && (s->node->flags & Node::rewound);
     };
     for (ScalarTangents& t : tangents) {
-        std::size_t left = t.handles.size();
-        for (std::size_t k = left; k-- > 0;) {  // in the order of time
-            if (t.handles[k].word == 0) continue;
-            if (!is_there(t.handles[k])) break;
-            left = k;
-        }
-        if (left < t.handles.size()) t.cut(left);
+        const auto first = std::find_if(t.handles.begin(), t.handles.end(), is_rewound);
+        if (first != t.handles.end()) t.cut(static_cast<std::size_t>(first - t.handles.begin()));
     }
 }
 
