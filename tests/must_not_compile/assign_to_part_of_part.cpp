@@ -1,4 +1,4 @@
-// error: passing .const wengert::Tensor.* as .this. argument discards qualifiers|no viable overloaded '\+='
+// error: a part of a part, are values
 #include <wengert/wengert.hpp>
 
 #include <vector>

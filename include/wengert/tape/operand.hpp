@@ -89,7 +89,7 @@ template <class V> constexpr void refuse_write_to_value()
 {
     static_assert(
         !std::is_same_v<V, V>,
-        "wengert: x(i) is a value, so writing to it would change nothing in x: view(x, i) = v does");
+        "wengert: x(i), and a part of a part, are values: writing to them changes nothing in x. view(x, i) = v does");
 }
 }  // namespace detail
 

@@ -271,3 +271,36 @@ TEST_CASE("a captured constant that becomes a variable is noticed in the next ca
     wg::backward(f(same) + sum(same * same));
     CHECK((same.grad()(0).item() == 3.0 && same.grad()(1).item() == 6.0));
 }
+
+TEST_CASE("a captured constant that becomes a variable is noticed in the body of a loop and in a branch")
+{
+    const T x{3.0, 4.0};
+    const auto check = [&](const auto& make) {
+        T p{1.0, 2.0};
+        const auto f = wg::freeze(make(p));
+        const double y = f(x).item();
+        for (int k = 0; k < 4; ++k) CHECK(f(x).item() == y);
+        p.requires_grad();
+        CHECK_THROWS_AS(f(x), wg::TapeError);
+        p.requires_grad(false);
+        CHECK(f(x).item() == y);
+    };
+    check([](const T& p) {
+        return [&](const T& t) {
+            const auto step = [&](const T& s, const T& e) { return std::pair(s + sum(e * p), std::tuple()); };
+            return wg::scan(step, sum(t), t).first;
+        };
+    });
+    check([](const T& p) {
+        return [&](const T& t) {
+            const auto grown = [&](const T& s) { return s + p; };
+            return sum(wg::while_loop([](const T& s) { return sum(s) < 50.0; }, grown, t));
+        };
+    });
+    check([](const T& p) {
+        return [&](const T& t) {
+            return sum(wg::cond(
+                sum(t) > 0.0, [&](const T& s) { return s * p; }, [](const T& s) { return s; }, t));
+        };
+    });
+}

@@ -23,8 +23,9 @@ struct FrozenOutcome {
     Words numbers = {};                      ///< the numbers and texts in it
     /// Live tensors that it updates, in the order of the outputs for them, which follow those of the result.
     std::vector<std::size_t> live = {};
-    std::size_t results = 0;  ///< outputs that are the result's
-    bool varies = false;      ///< another trace of it may differ: see Recorder::by_value
+    std::size_t results = 0;                 ///< outputs that are the result's
+    bool varies = false;                     ///< another trace of it may differ: see Recorder::by_value
+    std::vector<Ref<Block>> constants = {};  ///< Trace::from_outside
 };
 
 /// One way through the function, for arguments of certain shapes.

@@ -62,8 +62,11 @@ public:
     Recorder* trace_of_loops() noexcept { return this; }
     void constant(const Block& b, const Site& at)
     {
+        from_outside_.push_back(Ref<Block>(const_cast<Block*>(&b)));
         if (outer_ && !again) outer_->constant(b, at);
     }
+    /// What is constant in the graph and in bodies of its loops, as the function captures it.
+    const std::vector<Ref<Block>>& from_outside() const noexcept { return from_outside_; }
     /// A value of a body that has been traced, and that the program holds on to: it is that of no step, and must not be read. One that
     /// is constant may be made once for all steps: it must not be read in the line that makes it, which changes it then.
     struct Left {
@@ -125,7 +128,7 @@ private:
     std::vector<Ref<Block>> blocks_;  ///< of every value
     std::vector<AnyTensor> captured_;
     std::unordered_map<const Node*, ValueId> variables_;  ///< those of them with a node
-    std::vector<Ref<Block>> aliases_;
+    std::vector<Ref<Block>> aliases_, from_outside_;
     std::vector<Left> left_;
     std::unordered_map<ValueId, ValueId>
         unrecorded_;  ///< computed under NoGrad; its stop_gradient once there is one

@@ -84,23 +84,23 @@ WENGERT_INLINE void FrozenCore::end_arguments(CallArguments& a, std::uintptr_t w
     a.number(word);
 }
 
-WENGERT_INLINE std::uint64_t variables_among_constants(const Graph& g) noexcept
+WENGERT_INLINE std::uint64_t variables_among(const std::vector<Ref<Block>>& constants) noexcept
 {
     std::uint64_t sum = 0;
-    for (const GraphNode& n : g.nodes())
-        if (n.constant) sum += std::atomic_ref(n.constant->variables).load(std::memory_order_relaxed);
+    for (const Ref<Block>& c : constants)
+        sum += std::atomic_ref(c->variables).load(std::memory_order_relaxed);
     return sum;
 }
 WENGERT_INLINE void note_variables(FrozenPath& p) noexcept
 {
     p.variables_made = variables_made.load(std::memory_order_relaxed);
-    p.variables = variables_among_constants(p.recorded);
+    p.variables = variables_among(p.constants);
 }
 WENGERT_INLINE bool has_new_variable(FrozenPath& p) noexcept
 {
     const std::uint64_t made = variables_made.load(std::memory_order_relaxed);
     if (p.variables_made == made) return false;
-    if (variables_among_constants(p.recorded) != p.variables) return true;
+    if (variables_among(p.constants) != p.variables) return true;
     p.variables_made = made;
     return false;
 }

@@ -87,8 +87,8 @@ WENGERT_INLINE std::shared_ptr<FrozenPath> FrozenCore::make_path(const FrozenTra
     p->reached_from = reaching_inputs(p->recorded);
     p->effects = has_effects(p->recorded);
     p->communicates = communicates(p->recorded);
-    note_variables(*p);
     static_cast<FrozenOutcome&>(*p) = t;
+    note_variables(*p);
     p->executable = compile(p->optimized);
     if (options.memory_limit && p->executable->stats.arena_bytes > options.memory_limit) fit_memory(*p, t.at);
     return p;
