@@ -87,9 +87,8 @@ template <class Place, class A, class B> constexpr void refuse_mixed_devices()
 
 template <class V> constexpr void refuse_write_to_value()
 {
-    static_assert(
-        !std::is_same_v<V, V>,
-        "wengert: x(i), and a part of a part, are values: writing to them changes nothing in x. view(x, i) = v does");
+    static_assert(!std::is_same_v<V, V>, "wengert: x(i), and a part of a part, are values: writing to them "
+                                         "changes nothing in x. view(x, i) = v does");
 }
 }  // namespace detail
 
