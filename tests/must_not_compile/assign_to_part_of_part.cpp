@@ -1,4 +1,4 @@
-// error: a part of a part, are values
+// error: use of deleted function.*operator\+=|selected deleted operator .\+=
 #include <wengert/wengert.hpp>
 
 #include <vector>

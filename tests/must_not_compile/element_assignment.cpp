@@ -1,6 +1,6 @@
 // x(0) is a value recorded from x; assigning to it would silently do nothing.
-// first error: view\(x, i\) = v does
-// lines: 14
+// error: use of deleted function|overload resolution selected deleted operator
+// lines: 18
 #include <wengert/wengert.hpp>
 
 int main()

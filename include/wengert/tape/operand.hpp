@@ -84,12 +84,6 @@ template <class Place, class A, class B> constexpr void refuse_mixed_devices()
     static_assert(std::is_same_v<A, B>,
                   "wengert: tensors on different devices: to<cuda>(x) or to<cpu>(x) brings one to the other");
 }
-
-template <class V> constexpr void refuse_write_to_value()
-{
-    static_assert(!std::is_same_v<V, V>, "wengert: x(i), and a part of a part, are values: writing to them "
-                                         "changes nothing in x. view(x, i) = v does");
-}
 }  // namespace detail
 
 /// An element or a list of them: what nested braces are made of.

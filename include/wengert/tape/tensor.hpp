@@ -232,12 +232,14 @@ public:
     Tensor& operator*=(Arg b) & { return ops::update<Value>(*this, ops::Update::multiply, *b, b.at); }
     Tensor& operator/=(Arg b) & { return ops::update<Value>(*this, ops::Update::divide, *b, b.at); }
 
-    // x(i) = v would write nothing: x(i) is a value. For a message that says what does.
-    template <class V> void operator=(const V&) const&& { detail::refuse_write_to_value<V>(); }
-    template <class V> void operator+=(const V&) const&& { detail::refuse_write_to_value<V>(); }
-    template <class V> void operator-=(const V&) const&& { detail::refuse_write_to_value<V>(); }
-    template <class V> void operator*=(const V&) const&& { detail::refuse_write_to_value<V>(); }
-    template <class V> void operator/=(const V&) const&& { detail::refuse_write_to_value<V>(); }
+    // Compilers show these lines.
+    // clang-format off
+    template <class V> void operator=(const V&) const&& = delete;   // x(i) is a value: view(x, i) = v writes to x
+    template <class V> void operator+=(const V&) const&& = delete;  // x(i) is a value: view(x, i) += v writes to x
+    template <class V> void operator-=(const V&) const&& = delete;  // x(i) is a value: view(x, i) -= v writes to x
+    template <class V> void operator*=(const V&) const&& = delete;  // x(i) is a value: view(x, i) *= v writes to x
+    template <class V> void operator/=(const V&) const&& = delete;  // x(i) is a value: view(x, i) /= v writes to x
+    // clang-format on
 
     /// The type-erased tensor inside. Throws TapeError when this one is empty.
     const AnyTensor& any() const
