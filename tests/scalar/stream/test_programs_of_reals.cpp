@@ -17,6 +17,19 @@ using D = wg::Tensor<double>;
 
 namespace {
 
+// Sanitizers make a program ten times as slow.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr unsigned parts = 2;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr unsigned parts = 2;
+#else
+constexpr unsigned parts = 15;
+#endif
+#else
+constexpr unsigned parts = 15;
+#endif
+
 using Reals = std::vector<R>;
 // One type of function each, so that each transform is compiled once.
 using OfReals = std::function<R(const Reals&)>;
@@ -214,7 +227,7 @@ void check_third(const Program& f)
     };
     CHECK(near(along(wg::grad(bent)(v), d).value(), by_reverse.value()));
     wg::ScalarStream& stream = wg::ScalarStream::of(wg::Tape::current());
-    for (const std::size_t chunk : {16U, 40U, 300U}) {
+    for (const std::size_t chunk : {60U, 300U}) {
         const wg::ScalarBudget before = stream.set_budget({.chunk = chunk});
         const R in_chunks = along(wg::grad(bent)(v), d);
         stream.set_budget(before);
@@ -241,16 +254,16 @@ void check_kept(const Program& f)
 
 TEST_CASE("Random programs of Reals have one second derivative by every pair of modes")
 {
-    for (unsigned seed = 0; seed < 300; ++seed) check_second({seed, 4 + static_cast<int>(seed % 12)});
-    for (unsigned seed = 0; seed < 60; ++seed) check_third({seed, 4 + static_cast<int>(seed % 8)});
+    for (unsigned seed = 0; seed < 10 * parts; ++seed) check_second({seed, 4 + static_cast<int>(seed % 12)});
+    for (unsigned seed = 0; seed < 2 * parts; ++seed) check_third({seed, 4 + static_cast<int>(seed % 8)});
 }
 
 TEST_CASE("Random programs of Reals have one derivative in a checkpoint and without")
 {
-    for (unsigned seed = 0; seed < 200; ++seed) check_kept({seed, 4 + static_cast<int>(seed % 8)});
+    for (unsigned seed = 0; seed < 7 * parts; ++seed) check_kept({seed, 4 + static_cast<int>(seed % 8)});
 }
 
 TEST_CASE("Random programs of Reals have one derivative by every road")
 {
-    for (unsigned seed = 0; seed < 1000; ++seed) check({seed, 4 + static_cast<int>(seed % 12)});
+    for (unsigned seed = 0; seed < 30 * parts; ++seed) check({seed, 4 + static_cast<int>(seed % 12)});
 }

@@ -126,10 +126,15 @@ WENGERT_INLINE void ScalarStream::close() noexcept
 /// Entries that have been given a tangent since the mark are rewound as well, so none of those is lost.
 WENGERT_INLINE void ScalarStream::forget_rewound_tangents() noexcept
 {
+    auto since = spans_.end();
+    while (since != spans_.begin() && ((*(since - 1))->node->flags & Node::rewound)) --since;
     const auto is_rewound = [&](ScalarHandle m) {
-        const ScalarSpan* const s = m.word ? find(m) : nullptr;
-        return s && (s->node->flags & Node::rewound);
+        return m.word && std::any_of(since, spans_.end(), [&](const ScalarSpan* s) {
+                   const ScalarPosition at = s->chunk + m.index();
+                   return at >= s->begin && at < end_of(*s) && s->has(m.span());
+               });
     };
+    if (since == spans_.end()) return;
     for (ScalarTangents& t : tangents) {
         const auto first = std::find_if(t.handles.begin(), t.handles.end(), is_rewound);
         if (first != t.handles.end()) t.cut(static_cast<std::size_t>(first - t.handles.begin()));
