@@ -67,6 +67,8 @@ public:
     }
     /// What is constant in the graph and in bodies of its loops, as the function captures it.
     const std::vector<Ref<Block>>& from_outside() const noexcept { return from_outside_; }
+    /// The trace in which this one is of a body, or null.
+    const Trace* around() const;
     /// A value of a body that has been traced, and that the program holds on to: it is that of no step, and must not be read. One that
     /// is constant may be made once for all steps: it must not be read in the line that makes it, which changes it then.
     struct Left {
@@ -110,7 +112,6 @@ private:
     bool is_constant_around(const Block& b) const;
     /// Throws TapeError for what a body has left behind, in this trace or in one around it.
     void demand_not_left(const Block& b, const Site& at) const;
-    const Trace* around() const;
     /// A block that has a value keeps it.
     void know(const Block& b, ValueId v);
     ValueId remember(const Ref<Block>& b, ValueId v);

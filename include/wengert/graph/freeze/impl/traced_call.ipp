@@ -67,9 +67,9 @@ WENGERT_INLINE void finish_trace(FrozenTrace& t, TracedInputs& in, TreeReader re
     for (const ValueId v : host_values(trace.graph())) add({trace.blocks()[v], {}});
     trace.stop();
     t.varies = trace.varies();
-    t.constants = trace.from_outside();
     const std::vector<ValueId> outside = escaped(trace, held);
     t.escaped = outside.empty() ? no_value : outside.front();
+    t.constants = trace.from_outside();
     t.graph = std::move(trace.graph());
     in.stop();
 }

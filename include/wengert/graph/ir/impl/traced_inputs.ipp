@@ -34,6 +34,8 @@ WENGERT_INLINE std::vector<ValueId> escaped(Trace& trace, const HeldBlocks& held
     for (const auto& b : trace.blocks())
         if (b && b->base) ++count[b->base];
     for (const auto& b : trace.aliases()) ++count[b->base];
+    for (const Trace* t = &trace; t; t = t->around())
+        for (const auto& b : t->from_outside()) ++count[b.get()];
     const Graph& g = trace.graph();
     std::vector<ValueId> found;
     for (ValueId v = 0; v < g.size(); ++v)
