@@ -142,6 +142,22 @@ TEMPLATE_TEST_CASE("numerics: gelu's derivative in the lower tail", "", float, d
     }
 }
 
+TEMPLATE_TEST_CASE("numerics: the normal distribution in its lower tail, as long as it is a normal number",
+                   "", float, double)
+{
+    const bool single = std::is_same_v<TestType, float>;
+    const double last = single ? -12.9 : -37.5;
+    const auto x = linspace<TestType>(static_cast<TestType>(last), TestType(1), 2001);
+    const auto y = normal_cdf(x), z = gelu(x);
+    double worst = 0;
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+        const long double at = x(i).item(), want = 0.5L * std::erfc(-at / std::sqrt(2.0L));
+        worst = std::max(worst, error(y(i).item(), static_cast<double>(want)));
+        if (at != 0) worst = std::max(worst, error(z(i).item(), static_cast<double>(at * want)));
+    }
+    CHECK(worst < 14 * static_cast<double>(std::numeric_limits<TestType>::epsilon()));
+}
+
 TEST_CASE("numerics: a sum of negative zeros has one sign, whatever the width of a register")
 {
     for (const std::int64_t n : {2, 3, 4, 5, 8, 9, 16, 17, 64, 5000}) {

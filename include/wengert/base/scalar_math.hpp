@@ -34,6 +34,8 @@ template <Number T> constexpr T maximum(T a, Literal b) { return maximum(a, stat
 template <Number T> constexpr T maximum(Literal a, T b) { return maximum(static_cast<T>(a.value), b); }
 template <Number T> constexpr T minimum(T a, Literal b) { return minimum(a, static_cast<T>(b.value)); }
 template <Number T> constexpr T minimum(Literal a, T b) { return minimum(static_cast<T>(a.value), b); }
+/// hi where lo > hi.
+template <Number T> constexpr T clip(T x, std::type_identity_t<T> lo, std::type_identity_t<T> hi) { return minimum(maximum(x, lo), hi); }
 
 template <std::floating_point T> T pow(T a, Literal b) { return std::pow(a, static_cast<T>(b.value)); }
 template <std::floating_point T> T pow(Literal a, T b) { return std::pow(static_cast<T>(a.value), b); }

@@ -102,13 +102,13 @@ template <detail::CallsOrNumber<NormalCdf> V> [[gnu::always_inline]] constexpr a
 template <detail::CallsOrNumber<Erfinv> V> [[gnu::always_inline]] constexpr auto erfinv(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Erfinv>(x, at); }
 /// −ln(1 + e⁻ˣ), accurate in both tails.
 template <detail::CallsOrNumber<LogSigmoid> V> [[gnu::always_inline]] constexpr auto log_sigmoid(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<LogSigmoid>(x, at); }
-template <detail::Calls<Reciprocal> V> [[gnu::always_inline]] constexpr auto reciprocal(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Reciprocal>(x, at); }
-template <detail::Calls<Softplus> V> [[gnu::always_inline]] constexpr auto softplus(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Softplus>(x, at); }
+template <detail::CallsOrNumber<Reciprocal> V> [[gnu::always_inline]] constexpr auto reciprocal(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Reciprocal>(x, at); }
+template <detail::CallsOrNumber<Softplus> V> [[gnu::always_inline]] constexpr auto softplus(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Softplus>(x, at); }
 /// max(x, 0); the gradient at 0 is 0.
-template <detail::Calls<Relu> V> [[gnu::always_inline]] constexpr auto relu(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Relu>(x, at); }
+template <detail::CallsOrNumber<Relu> V> [[gnu::always_inline]] constexpr auto relu(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Relu>(x, at); }
 /// x Φ(x), the exact form (no tanh).
-template <detail::Calls<Gelu> V> [[gnu::always_inline]] constexpr auto gelu(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Gelu>(x, at); }
-template <detail::Calls<Silu> V> [[gnu::always_inline]] constexpr auto silu(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Silu>(x, at); }
+template <detail::CallsOrNumber<Gelu> V> [[gnu::always_inline]] constexpr auto gelu(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Gelu>(x, at); }
+template <detail::CallsOrNumber<Silu> V> [[gnu::always_inline]] constexpr auto silu(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Silu>(x, at); }
 /// The whole number next to x towards 0.
 template <detail::Calls<Trunc> V> [[gnu::always_inline]] constexpr auto trunc(const V& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::call<Trunc>(x, at); }
 /// aᵇ, all sign cases as std::pow. The exponent's gradient is 0 where a is 0 and b ≥ 0, NaN where a is negative.

@@ -245,6 +245,38 @@ TEST_CASE("Functions of networks have the values and derivatives of tensors")
     CHECK(allclose(cells(D{0.3, -2.0}), f(D{0.3, -2.0}), 1e-14));
 }
 
+TEST_CASE("Functions that choose have one value and one derivative for numbers, reals, tensors and kernels, "
+          "NaN too")
+{
+    using D = wg::Tensor<double>;
+    const auto check = [](auto f) {
+        const auto on_reals = [&](const R& x) { return f(x); };
+        const auto on_tensors = [&](const D& x) { return f(x); };
+        const auto cells = wg::kernel(f);
+        const auto of_cells = wg::grad([&](const D& x) { return sum(cells(x)); });
+        const auto of_tensors = wg::grad([&](const D& x) { return sum(f(x)); });
+        for (const double v : {0.3, 0.5, 1.5, 2.0, 0.0, -2.0, 40.0, double(NAN)}) {
+            CAPTURE(v);
+            const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+            const double value = f(D(v)).item(), slope = of_tensors(D(v)).item();
+            CHECK(same(f(v), value));
+            CHECK(same(f(R(v)).value(), value));
+            CHECK(same(cells(D{v})(0).item(), value));
+            CHECK(same(wg::grad(on_reals)(R(v)).value(), slope));
+            CHECK(same(of_cells(D{v})(0).item(), slope));
+            CHECK(same(wg::jvp(on_reals, R(v), R(1.0)).second.value(),
+                       wg::jvp(on_tensors, D(v), D(1.0)).second.item()));
+        }
+    };
+    using wg::clip, wg::maximum, wg::minimum, wg::relu, wg::sign, wg::where;
+    using std::abs;
+    check([](const auto& x) { return 3.0 * abs(x); });
+    check([](const auto& x) { return 3.0 * relu(x); });
+    check([](const auto& x) { return 3.0 * sign(x) + x; });
+    check([](const auto& x) { return maximum(x, 0.5) + 2.0 * minimum(x, 1.5); });
+    check([](const auto& x) { return 2.0 * clip(x, 0.5, 2.0) + clip(x, 1.5, 0.3); });
+}
+
 #ifdef __STDCPP_MATH_SPEC_FUNCS__
 TEST_CASE("Special functions")
 {

@@ -9,15 +9,6 @@ namespace wengert {
 
 namespace detail {
 
-/// The number that an operation of three gives.
-template <class A, class B, class C> struct NumberOfThree : NumberOfThree<B, C, A> {};
-template <ActiveNumber X, class B, class C> struct NumberOfThree<X, B, C> {
-    using type = X;
-};
-template <class A, class B, class C>
-    requires(ActiveNumber<A> || ActiveNumber<B> || ActiveNumber<C>)
-using number_of_three = typename NumberOfThree<A, B, C>::type;
-
 /// The number itself, of which what is computed does not depend smoothly.
 template <class X> auto taken_apart(const X& x, std::string_view function)
 {

@@ -28,6 +28,15 @@ struct NumberOf<N, X> {
 };
 template <class A, class B> using number_of = typename NumberOf<A, B>::type;
 
+/// The number that an operation of three gives.
+template <class A, class B, class C> struct NumberOfThree : NumberOfThree<B, C, A> {};
+template <ActiveNumber X, class B, class C> struct NumberOfThree<X, B, C> {
+    using type = X;
+};
+template <class A, class B, class C>
+    requires(ActiveNumber<A> || ActiveNumber<B> || ActiveNumber<C>)
+using number_of_three = typename NumberOfThree<A, B, C>::type;
+
 /// How a number with the value y follows from its operands; Tangents have their own (scalar/real/directions.hpp).
 template <class X> struct Computed;
 template <class T> struct Computed<Real<T>> {
@@ -103,8 +112,9 @@ template <detail::ActiveNumber X> long lrint(const X& x) { using std::lrint; ret
 template <class A, class B, class R = detail::number_of<A, B>> R fmax(const A& a, const B& b) { const R x(a), z(b); return x >= z || z != z ? x : z; }
 template <class A, class B, class R = detail::number_of<A, B>> R fmin(const A& a, const B& b) { const R x(a), z(b); return x <= z || z != z ? x : z; }
 template <class A, class B, class R = detail::number_of<A, B>> R fdim(const A& a, const B& b) { const R x(a), z(b); return x <= z ? R(0) : x - z; }
-template <class A, class B, class R = detail::number_of<A, B>> R maximum(const A& a, const B& b) { const R x(a), z(b); return x == z ? x * R(0.5) + z * R(0.5) : x > z || x != x ? x : z; }
-template <class A, class B, class R = detail::number_of<A, B>> R minimum(const A& a, const B& b) { const R x(a), z(b); return x == z ? x * R(0.5) + z * R(0.5) : x < z || x != x ? x : z; }
+/// Of NaN they are NaN, and flat as for tensors.
+template <class A, class B, class R = detail::number_of<A, B>> R maximum(const A& a, const B& b) { const R x(a), z(b); return x == z ? x * R(0.5) + z * R(0.5) : x > z ? x : z > x ? z : floor(x + z); }
+template <class A, class B, class R = detail::number_of<A, B>> R minimum(const A& a, const B& b) { const R x(a), z(b); return x == z ? x * R(0.5) + z * R(0.5) : x < z ? x : z < x ? z : floor(x + z); }
 
 template <detail::ActiveNumber X> bool isnan(const X& x) { return x != x; }
 template <detail::ActiveNumber X> bool isinf(const X& x) { const X inf(detail::limits_of<X>::infinity()); return x == inf || x == -inf; }
@@ -112,8 +122,7 @@ template <detail::ActiveNumber X> bool isfinite(const X& x) { const X most(detai
 /// As rules call them.
 template <detail::ActiveNumber X> bool is_finite(const X& x) { return isfinite(x); }
 template <detail::ActiveNumber X> X round_even(const X& x) { return nearbyint(x); }
-template <detail::ActiveNumber X> X where(bool condition, const X& a, const X& b) { return condition ? a : b; }
-template <detail::ActiveNumber X> X where(bool condition, const X& a, Literal b) { return condition ? a : X(b); }
+template <class A, class B, class R = detail::number_of<A, B>> R where(bool condition, const A& a, const B& b) { return condition ? R(a) : R(b); }
 template <detail::ActiveNumber X> bool signbit(const X& x) { using std::signbit; return signbit(x.value()); }
 // clang-format on
 
@@ -125,14 +134,28 @@ X nan_to_num(const X& x, double nan = 0, double posinf = detail::limits_of<X>::m
     return isfinite(x) ? x : X(isnan(x) ? nan : x > X(0) ? posinf : neginf);
 }
 
-/// 0 at 0 has the derivative 0, as for tensors.
+/// The derivative is 0 at 0, and NaN of NaN, as for tensors.
 template <detail::ActiveNumber X> X abs(const X& x)
 {
     using std::abs;
     if (!x.is_active()) return X(abs(x.plain()));
-    return x > X(0) ? x : x == X(0) ? X(0) : -x;
+    return x > X(0) ? x : x < X(0) ? -x : x == X(0) ? X(0) : x * x;
 }
 template <detail::ActiveNumber X> X fabs(const X& x) { return abs(x); }
+/// −1, 0 or 1, NaN of NaN; flat.
+template <detail::ActiveNumber X> X sign(const X& x)
+{
+    return x > X(0) ? X(1) : x < X(0) ? X(-1) : x == X(0) ? X(0) : floor(x);
+}
+/// x limited to [lo, hi]; hi wins where lo > hi. The gradient is 1 inside and at the bounds, as for tensors.
+template <class A, class L, class H, class R = detail::number_of_three<A, L, H>>
+R clip(const A& x, const L& lo, const H& hi)
+{
+    const R z(x), low(lo), high(hi);
+    if (z > high || low > high) return high;
+    if (z < low) return low;
+    return z >= low && z <= high ? z : floor(z + low + high);  // a NaN is flat
+}
 template <class A, class B, class R = detail::number_of<A, B>> R copysign(const A& a, const B& b)
 {
     using std::signbit;
@@ -143,8 +166,8 @@ template <class A, class B, class R = detail::number_of<A, B>> R copysign(const 
 // clang-format off
 template <detail::ActiveNumber X> X square(const X& x) { return x * x; }
 template <detail::ActiveNumber X> X reciprocal(const X& x) { return X(1) / x; }
-/// max(x, 0); the gradient at 0 is 0.
-template <detail::ActiveNumber X> X relu(const X& x) { return x > X(0) || x != x ? x : X(0); }
+/// max(x, 0); the gradient at 0 and of NaN is 0.
+template <detail::ActiveNumber X> X relu(const X& x) { return x > X(0) ? x : x != x ? floor(x) : X(0); }
 /// Φ(x), the distribution function of the normal distribution.
 template <detail::ActiveNumber X> X normal_cdf(const X& x) { return normal_cdf_by_erfc(x); }
 /// x Φ(x).
