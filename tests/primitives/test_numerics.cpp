@@ -158,6 +158,20 @@ TEMPLATE_TEST_CASE("numerics: the normal distribution in its lower tail, as long
     CHECK(worst < 14 * static_cast<double>(std::numeric_limits<TestType>::epsilon()));
 }
 
+TEST_CASE("numerics: derivatives that become small keep their digits")
+{
+    const auto slope_of = [](auto f) { return grad([f](const Double& x) { return sum(f(x)); }); };
+    const auto slope = slope_of([](const Double& x) { return expm1(x); });
+    const auto curve = slope_of(slope_of([](const Double& x) { return softplus(x); }));
+    const auto lower = slope_of(slope_of([](const Double& x) { return log_sigmoid(x); }));
+    for (const double x : {1.0, 20.0, 40.0, 100.0}) {
+        CHECK(error(slope(Double(-x)).item(), std::exp(-x)) < 1e-15);
+        const double e = std::exp(-x), want = e / ((1 + e) * (1 + e));
+        CHECK(error(curve(Double(x)).item(), want) < 4e-15);
+        CHECK(error(lower(Double(-x)).item(), -want) < 4e-15);
+    }
+}
+
 TEST_CASE("numerics: a sum of negative zeros has one sign, whatever the width of a register")
 {
     for (const std::int64_t n : {2, 3, 4, 5, 8, 9, 16, 17, 64, 5000}) {

@@ -56,7 +56,7 @@ struct Exp {
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y) { return g * y; }
 };
 
-/// y = eˣ − 1;  x̄ = ȳ (y + 1)
+/// y = eˣ − 1;  x̄ = ȳ eˣ. Where that is small, nothing is left of it in y + 1.
 struct Expm1 {
     static constexpr std::string_view name = "expm1";
     template <class V> static V value(const V& x)
@@ -64,9 +64,10 @@ struct Expm1 {
         using std::expm1;
         return expm1(x);
     }
-    template <class V> static constexpr V pull(wrt<0>, const V& g, const V&, const V& y)
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& x, const V&)
     {
-        return g * (y + lit(1));
+        using std::exp;
+        return g * exp(x);
     }
 };
 

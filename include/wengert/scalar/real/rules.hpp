@@ -28,14 +28,6 @@ __attribute__((always_inline)) inline N unary_pull(P, const N& g, const X& x, co
     }
 }
 
-/// Of y + 1 nothing is left where eˣ is small. Tensors keep y alone; here x is at hand.
-template <class N, class X, class Y>
-__attribute__((always_inline)) inline N unary_pull(Expm1, const N& g, const X& x, const Y&)
-{
-    using std::exp;
-    return g * exp(N(x()));
-}
-
 /// Of one operand that is recorded.
 template <class N, class X, class Y>
 __attribute__((always_inline)) inline N unary_rule(ScalarOp op, const N& g, const X& x, const Y& y)
