@@ -329,6 +329,7 @@ def plain_type(text):
     text = re.sub(r"\bOperand<T>", "Tensor<T>", text)
     text = re.sub(r"std::type_identity_t<((?:[^<>]|<[^<>]*>)*)>", r"\1", text)
     text = re.sub(r"detail::GivenNumber<(\w+)>", r"\1", text)  # what converts to an element
+    text = text.replace("detail::Condition", "Tensor<bool>").replace("detail::DeclaredShape", "Shape")
     text = re.sub(r"(\w|>) ?&&(\.\.\.)?", r"\1\2", text)
     return " ".join(re.sub(r"std::(u?int64_t|size_t)", r"\1", text.replace("std::string_view", "std::string")).split())
 
