@@ -10,6 +10,11 @@
 
 #include "../kernels/cpu/lane.hpp"
 
+#ifdef __CUDACC__  // whose front end passes `GCC unroll` on to the host's compiler, and warns
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675
+#endif
+
 namespace wengert::kernels::lapack {
 
 /// Orders whose matrices share registers.
@@ -319,3 +324,7 @@ template <class F> void with_order(std::size_t n, const F& f)
 }
 
 }  // namespace wengert::kernels::lapack
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif

@@ -101,7 +101,7 @@ private:
     }
     void task(const tiling::Task& t)
     {
-        if (t.group.fused) return w_.module.native ? native_loop(t) : loop(t);
+        if (t.group.fused) return w_.cpp.native ? native_loop(t) : loop(t);
         const ValueId v = t.group.nodes[0];
         if (element_count(w_.graph.node(v).shape) == 0 && !w_.graph.node(v).primitive->index) return;
         if (w_.graph.node(v).primitive->value) w_.refuse(v, "its rule is no program of numbers");
@@ -116,14 +116,13 @@ private:
             for (ValueId v : *values)
                 list += filled(list.empty() ? "(void*)($)" : ", (void*)($)", w_.pointer(v));
         if (w_.groups.in_strips(t.group)) {
-            const StripFunction f = strip_function(w_.module, w_.graph, w_.plan.layouts, t.group);
+            const StripFunction f = strip_function(w_.cpp, w_.graph, w_.plan.layouts, t.group);
             w_.line("{ void* const p[] = {$}; $(p, arena + $, $, run->zero); }", list, f.name,
                     w_.scratch_begin(), f.count);
             w_.scratch = std::max(w_.scratch, f.workspace);
             return;
         }
-        const std::string f =
-            w_.module.once('f', CppModule::fused, fused_text(w_.graph, w_.plan, t, w_.groups));
+        const std::string f = w_.cpp.once('f', CppModule::fused, fused_text(w_.graph, w_.plan, t, w_.groups));
         w_.line("{ void* const p[] = {$}; $(p, run->zero); }", list, f);
     }
     /// What the results of a loop are made from, they included: a rule may leave an operand out.
@@ -172,7 +171,7 @@ private:
             w_.declare("o" + std::to_string(k), w_.operand(results[k]), true);
         w_.open_loops(box);
         for (const std::string& l : loads) w_.line(l);
-        TermCode code(w_.body, w_.indent(), w_.prefix, w_.module.helpers);
+        TermCode code(w_.body, w_.indent(), w_.prefix, w_.cpp.helpers);
         for (ValueId v : t.group.nodes) {
             if (!read.contains(v)) continue;
             std::vector<std::string> x;

@@ -64,7 +64,7 @@ private:
         });
         if (!any) return {};
         const std::string name = w_.prefix + g + "_nan";
-        w_.module.constants += "static const unsigned char " + name + "[] = {" + list + "};\n";
+        w_.cpp.constants += "static const unsigned char " + name + "[] = {" + list + "};\n";
         return " || (" + name + "[" + i + "] && x[" + at + "] != x[" + at + "])";
     }
     /// The elements as whole numbers of their size.
@@ -72,7 +72,7 @@ private:
     {
         const std::size_t size = size_of(b.dtype);
         const std::string name = w_.prefix + g;
-        std::string& text = w_.module.constants;
+        std::string& text = w_.cpp.constants;
         text += std::string("static const ") +
                 (size == 8   ? "uint64_t "
                  : size == 4 ? "uint32_t "

@@ -16,7 +16,7 @@ protected:
     Body body()
     {
         if (p_.kind == Kind::while_pull) {
-            w_.module.allocates = true;
+            w_.cpp.allocates = true;
             w_.line("char* history = 0;");
             w_.line("size_t used = 0, room = 0;");
         }

@@ -29,7 +29,7 @@ protected:
     static const GraphNode& input(const Graph& g, std::size_t i) { return g.node(g.inputs()[i]); }
     static const GraphNode& output(const Graph& g, std::size_t k) { return g.node(g.outputs()[k]); }
     static std::size_t bytes_of(const GraphNode& n) { return element_count(n.shape) * size_of(n.dtype); }
-    std::string type(const GraphNode& n) const { return w_.module.type(n.dtype); }
+    std::string type(const GraphNode& n) const { return w_.cpp.type(n.dtype); }
     std::string memory(const GraphNode& n, std::size_t count = 1)
     {
         return filled("(($*)($))", type(n), room(count * bytes_of(n)));
@@ -61,7 +61,7 @@ protected:
     void prepare(Body& b, std::size_t states, bool once = false)
     {
         const std::size_t fixed = once ? LoopParameters::npos : states + b.shown + b.rows.size();
-        const CppModule::LoopBody body = w_.module.body(b.graph, {states, fixed});
+        const CppModule::LoopBody body = w_.cpp.body(b.graph, {states, fixed});
         b.step = body.step;
         b.workspace = room(b.step.workspace);
         const auto first = inputs_.begin() + static_cast<std::ptrdiff_t>(at_.constant);
@@ -97,7 +97,7 @@ protected:
     {
         std::string list;
         for (const std::string& a : arguments) list += a + ", ";
-        const std::string text = f.name + "(" + list + workspace + (w_.module.native ? ", run)" : ")");
+        const std::string text = f.name + "(" + list + workspace + (w_.cpp.native ? ", run)" : ")");
         if (!f.fails) return w_.line("$;", text);
         const bool history = p_.kind == Kind::while_pull;
         w_.line("if ($ != 0) $", text,

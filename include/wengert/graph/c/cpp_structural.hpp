@@ -29,7 +29,7 @@ public:
         if (loop_parameters(*n_)) return LoopSkeleton<CppLoop>(w_, v).go();
         if (n_->primitive->zero_rule) return zero_rule(n_->inputs.size() == 2);
         if (packs() || reduces()) return;
-        if (w_.module.native) w_.refuse(v, "it is a call of the library");
+        if (w_.cpp.native) w_.refuse(v, "it is a call of the library");
         if (n_->primitive->product) return multiply();
         if (n_->primitive->draw) return draw(n_->primitive->draw(n_->op.get()));
         w_.refuse(v, "this operation has no form in emitted C++");

@@ -21,11 +21,11 @@ public:
     /// `tag`: what the names of this function's constants begin with.
     CppWriter(CppModule& m, const Graph& g, const std::string& tag = "",
               std::optional<tiling::Rotation> rotation = {})
-        : module(m), graph(g), prefix(m.prefix), groups(g, tiling::layouts_of(g), m.native),
+        : cpp(m), graph(g), prefix(m.prefix), groups(g, tiling::layouts_of(g), m.native),
           plan(g, groups.take(), rotation), tag_(m.prefix + tag)
     {}
 
-    CppModule& module;
+    CppModule& cpp;
     const Graph& graph;
     const std::string& prefix;
     NativeGroups groups;
@@ -38,12 +38,12 @@ public:
     std::size_t scratch_begin() const { return tiling::aligned(plan.arena.bytes); }
 
     template <class N> static std::string number(N n) { return std::to_string(n); }
-    std::string type(ValueId v) const { return module.type(graph.node(v).dtype); }
+    std::string type(ValueId v) const { return cpp.type(graph.node(v).dtype); }
     static const char* suffix(DType d) { return c_type(d, Dialect::vectors); }
     std::string helper(const char* name, DType d)
     {
         const std::string full = std::string(name) + "_" + suffix(d);
-        module.helpers.insert(full);
+        cpp.helpers.insert(full);
         return prefix + full;
     }
     /// Leaves the function because of node v.
@@ -147,7 +147,7 @@ public:
     [[noreturn]] void refuse(ValueId v, const std::string& why) const
     {
         const GraphNode& n = graph.node(v);
-        fail<TapeError>(module.native ? "native" : "emit_cpp",
+        fail<TapeError>(cpp.native ? "native" : "emit_cpp",
                         "node " + number(v) + ", " + std::string(n.primitive ? n.primitive->name : "value") +
                             " of shape " + to_string(n.shape) + ": " + why,
                         n.at);
@@ -164,10 +164,10 @@ private:
     std::string constant(ValueId v)
     {
         const Block& b = *graph.node(v).constant;
-        if (module.native) return module.shared_constant(contiguous(graph.node(v).constant));
+        if (cpp.native) return cpp.shared_constant(contiguous(graph.node(v).constant));
         const std::string name = tag_ + "c" + number(v);
         if (!written_.insert(v).second) return name;
-        std::string& constants = module.constants;
+        std::string& constants = cpp.constants;
         constants += std::string("static const ") + type(v) + " " + name + "[" +
                      number(std::max<std::size_t>(b.count, 1)) + "] = {";
         for (std::size_t i = 0; i < b.count; ++i)

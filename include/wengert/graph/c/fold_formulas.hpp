@@ -15,7 +15,7 @@ public:
     using CppPieces::CppPieces;
 
 protected:
-    bool vectors() const { return w_.module.native; }
+    bool vectors() const { return w_.cpp.native; }
     std::string type() const { return w_.type(v_); }
 
     /// Number i of a formula, over lanes or, in native code, over plain numbers too.
@@ -65,8 +65,8 @@ private:
             body = filled("    typedef X $v; typedef Mask<X> $v;\n", c_type(n_->dtype, Dialect::vectors),
                           row_of(row_of(n_->dtype).bits).lane);
         const std::string root = lanes ? TermCode(body).write(p, names)
-                                       : TermCode(body, "    ", w_.prefix, w_.module.helpers).write(p, names);
-        const std::string name = w_.module.once(
+                                       : TermCode(body, "    ", w_.prefix, w_.cpp.helpers).write(p, names);
+        const std::string name = w_.cpp.once(
             'e',
             lanes ? "template <class X> FN auto "
                   : std::string("static inline ") + c_type(p.type(p.root()), Dialect::numbers) + " ",

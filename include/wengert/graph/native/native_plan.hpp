@@ -36,13 +36,13 @@ struct NativeFunction {
 struct NativePlan {
     NativeGroups groups;
     tiling::Plan plan;
-    CppModule module;
+    CppModule cpp;
     std::vector<NativeFunction> functions;  ///< of each task that is one
     std::string reasons;                    ///< why loops are not among them
 
     /// Statements of such loops that are compiled; with more of them the graph runs as tiles.
     static constexpr std::size_t most_statements = 100'000;
-    bool too_long() const noexcept { return module.statements > most_statements; }
+    bool too_long() const noexcept { return cpp.statements > most_statements; }
     std::string why_too_long() const
     {
         return "the text of its loops has more than " + std::to_string(most_statements) +
@@ -52,7 +52,7 @@ struct NativePlan {
     /// Names of functions begin with `prefix`. `rotation`: g is a step of a loop.
     explicit NativePlan(const Graph& g, std::string_view prefix = "wg",
                         std::optional<tiling::Rotation> rotation = {})
-        : groups(g, tiling::layouts_of(g)), plan(planned(g, rotation)), module(prefix),
+        : groups(g, tiling::layouts_of(g)), plan(planned(g, rotation)), cpp(prefix),
           functions(plan.tasks.size())
     {
         const ProductWriter products(g, plan.layouts);
@@ -91,9 +91,9 @@ struct NativePlan {
         std::string helpers, all;
         bool in_strips = false;
         for (const NativePlan* p : plans) {
-            for (const std::string& h : p->module.helpers) helpers += cpp_helper(h, p->module.prefix, false);
-            all += p->module.functions;
-            in_strips = in_strips || p->module.statements > 0;
+            for (const std::string& h : p->cpp.helpers) helpers += cpp_helper(h, p->cpp.prefix, false);
+            all += p->cpp.functions;
+            in_strips = in_strips || p->cpp.statements > 0;
         }
         return std::string("#define WG_FUSED ") + (text_is_fused<> ? "1\n" : "0\n") + vector_text +
                VectorFunctions::called_in(all) + fold_text + ProductWriter::head() + native_prelude +
@@ -120,9 +120,9 @@ private:
     /// A function of addresses alone. Those that differ in these only are one.
     std::string called(const std::string& body)
     {
-        const std::string f = module.once('f', CppModule::fused, body);
-        return module.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
-                           arguments + f + "(p, run->zero);\n    return 0;\n}\n");
+        const std::string f = cpp.once('f', CppModule::fused, body);
+        return cpp.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
+                        arguments + f + "(p, run->zero);\n    return 0;\n}\n");
     }
     /// Is node v text by itself? Moves are where the text has its extents (`extents_known`): it need not serve all lengths.
     bool has_text(const Graph& g, ValueId v, bool extents_known)
@@ -146,12 +146,11 @@ private:
     /// A long loop. Its length is an argument.
     void strips(const Graph& g, NativeFunction& made, const tiling::Group& group)
     {
-        const StripFunction f = strip_function(module, g, plan.layouts, group);
+        const StripFunction f = strip_function(cpp, g, plan.layouts, group);
         made.workspace = f.workspace;
         made.count = f.count;
-        made.name =
-            module.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
-                        arguments + f.name + "(p, arena, run->count, run->zero);\n    return 0;\n}\n");
+        made.name = cpp.once('k', "#line 1 \"wengert\"\nextern \"C\" int ",
+                             arguments + f.name + "(p, arena, run->count, run->zero);\n    return 0;\n}\n");
     }
     /// A node by itself; the views that it reads are made inside.
     NativeFunction whole(const Graph& g, ValueId v)
@@ -161,14 +160,14 @@ private:
             if (const ValueId x = plan.layouts[i].root;
                 std::find(made.addresses.begin(), made.addresses.end(), x) == made.addresses.end())
                 made.addresses.push_back(x);
-        const CppModule::Body f = module.function(graph_between(g, made.addresses, {v}));
+        const CppModule::Body f = cpp.function(graph_between(g, made.addresses, {v}));
         made.addresses.push_back(v);
         made.workspace = f.workspace;
-        made.name = module.prefix + (loop_parameters(g.node(v)) ? "loop" : "index") + std::to_string(v);
+        made.name = cpp.prefix + (loop_parameters(g.node(v)) ? "loop" : "index") + std::to_string(v);
         std::string list;
         for (std::size_t k = 0; k < made.addresses.size(); ++k)
             list += filled("($*)p[$], ", c_type(g.node(made.addresses[k]).dtype, Dialect::numbers), k);
-        module.functions +=
+        cpp.functions +=
             "extern \"C\" int " + made.name + arguments +
             filled(f.fails ? "return $($arena, run);\n}\n" : "$($arena, run);\n    return 0;\n}\n", f.name,
                    list);

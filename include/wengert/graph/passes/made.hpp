@@ -8,6 +8,8 @@
 
 namespace wengert::passes::detail {
 
+// [&] in these functions: nvcc warns of a template of lambdas that are pointers to functions (445-D).
+
 /// Without derivatives: graphs that passes write only run.
 template <class Op, class Out, class... In> const Primitive* structural_call()
 {
@@ -15,11 +17,11 @@ template <class Op, class Out, class... In> const Primitive* structural_call()
 }
 template <class Op> const Primitive* moving(DType d)
 {
-    return with_dtype(d, []<class T>() { return structural_call<Op, T, T>(); });
+    return with_dtype(d, [&]<class T>() { return structural_call<Op, T, T>(); });
 }
 template <class P, std::size_t n> const Primitive* computing(DType d)
 {
-    return with_real(d, []<class T>() -> const Primitive* {
+    return with_real(d, [&]<class T>() -> const Primitive* {
         using A = xsimd::default_arch;
         if constexpr (n == 1)
             return &wengert::detail::elementwise_of<P, A, T, T>(std::false_type());
@@ -30,7 +32,7 @@ template <class P, std::size_t n> const Primitive* computing(DType d)
 /// Of two operands, not for truth values.
 template <class Op> const Primitive* of_numbers(DType d)
 {
-    return with_dtype(d, []<class T>() -> const Primitive* {
+    return with_dtype(d, [&]<class T>() -> const Primitive* {
         if constexpr (std::is_same_v<T, bool>)
             return nullptr;
         else

@@ -47,18 +47,13 @@ template <class Op, class L, class Source>
     return fold_registers<Op, registers>(acc);
 }
 
-/// One block of a row. `source(k, count)` is the lane of (mapped) elements k, k + 1, …, of which the first
-/// `count` are wanted.
+/// More than a lane, whose source is short.
 template <class Op, class L, class Source>
-[[gnu::always_inline]] inline FoldState<Op, typename L::value_type> fold_block(std::size_t begin,
-                                                                               std::size_t end,
-                                                                               const Source& source)
+[[gnu::always_inline]] inline FoldState<Op, typename L::value_type> fold_in_registers(std::size_t begin,
+                                                                                      std::size_t end,
+                                                                                      const Source& source)
 {
     constexpr std::size_t registers = virtual_bytes / sizeof(L), step = registers * L::width;
-    if (end - begin <= L::width)
-        return ended<Op, L>(fold_lane<Op, L>(keep_first<Op, L>(source(begin, end - begin), end - begin)));
-    if constexpr (is_long<Source>())
-        return ended<Op, L>(fold_lane<Op, L>(fold_lane_by_lane<Op, L>(begin, end, source)));
     using S = FoldState<Op, L>;
     S acc[registers];
     for (S& a : acc) a = none<Op, L>();
@@ -93,6 +88,21 @@ template <class Op, class L, class Source>
             });
     }
     return ended<Op, L>(fold_lane<Op, L>(fold_registers<Op, registers>(acc)));
+}
+
+/// One block of a row. `source(k, count)` is the lane of (mapped) elements k, k + 1, …, of which the first
+/// `count` are wanted.
+template <class Op, class L, class Source>
+[[gnu::always_inline]] inline FoldState<Op, typename L::value_type> fold_block(std::size_t begin,
+                                                                               std::size_t end,
+                                                                               const Source& source)
+{
+    if (end - begin <= L::width)
+        return ended<Op, L>(fold_lane<Op, L>(keep_first<Op, L>(source(begin, end - begin), end - begin)));
+    if constexpr (is_long<Source>())
+        return ended<Op, L>(fold_lane<Op, L>(fold_lane_by_lane<Op, L>(begin, end, source)));
+    else
+        return fold_in_registers<Op, L>(begin, end, source);
 }
 
 /// Blocks are combined like the carries of a binary counter, which is pairwise without recursion.

@@ -95,8 +95,9 @@ void small_gemm_batch(std::size_t count, const T* a, std::size_t a_row, std::siz
             rows = turned;
         }
         const std::size_t ldb = b_column != 1 ? N : b_row;
-        for (std::size_t j = 0; j < whole; j += width)
-            small_rows<N, false, T, A>(N, T(1), a, a_row, a_column, rows + j, ldb, beta, c + j, N, width);
+        if constexpr (whole > 0)
+            for (std::size_t j = 0; j < whole; j += width)
+                small_rows<N, false, T, A>(N, T(1), a, a_row, a_column, rows + j, ldb, beta, c + j, N, width);
         if constexpr (N % width != 0)
             small_rows<N, true, T, A>(N, T(1), a, a_row, a_column, rows + whole, ldb, beta, c + whole, N,
                                       N - whole);

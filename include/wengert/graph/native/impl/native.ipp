@@ -101,10 +101,10 @@ inline void note_without_text(std::string& note, const GraphNode& n)
 /// One object of the plans that have functions; no object where none has.
 inline Compiled compile_plans(std::vector<const NativePlan*> plans)
 {
-    std::erase_if(plans, [](const NativePlan* p) { return p->too_long() || p->module.functions.empty(); });
+    std::erase_if(plans, [](const NativePlan* p) { return p->too_long() || p->cpp.functions.empty(); });
     if (plans.empty()) return {};
     const bool quick =
-        std::any_of(plans.begin(), plans.end(), [](const NativePlan* p) { return p->module.statements > 0; });
+        std::any_of(plans.begin(), plans.end(), [](const NativePlan* p) { return p->cpp.statements > 0; });
     return compile_text(NativePlan::text_of(plans), native_flags(compiler_now(), quick));
 }
 
@@ -112,7 +112,7 @@ inline Compiled compile_plans(std::vector<const NativePlan*> plans)
 class NativeEmission {
 public:
     NativeEmission(const NativePlan& code, const Compiled& compiled, tiling::Emitter& e)
-        : code_(code), compiled_(compiled), e_(e), constants_(bind_constants(e, code.module.shared))
+        : code_(code), compiled_(compiled), e_(e), constants_(bind_constants(e, code.cpp.shared))
     {
         e.program.owned().push_back(compiled.object);
     }
@@ -176,7 +176,7 @@ inline std::unique_ptr<Executable> bind_native(const Graph& g, const NativePlan&
                                                const Compiled& compiled, const PlanOptions& options)
 {
     if (code.too_long()) return as_tiles(g, options, code.why_too_long());
-    if (!code.module.functions.empty() && !compiled.object) return as_tiles(g, options, compiled.message);
+    if (!code.cpp.functions.empty() && !compiled.object) return as_tiles(g, options, compiled.message);
     auto program = std::make_unique<tiling::Program>();
     program->note = code.reasons;
     if (options.threads != 1)

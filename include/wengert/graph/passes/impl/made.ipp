@@ -22,15 +22,16 @@ WENGERT_INLINE const Primitive& primitive_of(Fn fn, DType d)
     case Fn::embed: p = moving<Embed>(d); break;
     case Fn::add_part: p = of_numbers<AddView<false>>(d); break;
     case Fn::assign_part:
-        p = with_dtype(d, []<class T>() { return structural_call<AssignView, T, T, T>(); });
+        p = with_dtype(d, [&]<class T>() { return structural_call<AssignView, T, T, T>(); });
         break;
     case Fn::join:
-        p = with_dtype(d, []<class T>() { return &variadic_primitive<Concatenate, xsimd::default_arch, T>; });
+        p = with_dtype(d,
+                       [&]<class T>() { return &variadic_primitive<Concatenate, xsimd::default_arch, T>; });
         break;
     case Fn::product: p = of_numbers<MatMul>(d); break;
-    case Fn::sum: p = with_real(d, []<class T>() { return structural_call<Sum, T, T>(); }); break;
+    case Fn::sum: p = with_real(d, [&]<class T>() { return structural_call<Sum, T, T>(); }); break;
     case Fn::product_sum:
-        p = with_real(d, []<class T>() { return structural_call<Gemm, T, T, T, T, T>(); });
+        p = with_real(d, [&]<class T>() { return structural_call<Gemm, T, T, T, T, T>(); });
         break;
     default: break;
     }
