@@ -147,11 +147,14 @@ inline void retain(Counted* x) noexcept
     }
 }
 
-/// True when the caller holds the only reference.
-inline bool is_unique(const Counted* x) noexcept
+/// True when this thread, the owner, holds so many references and nobody else holds any.
+inline bool has_references(const Counted* x, std::size_t count) noexcept
 {
-    return x->owner == this_thread && x->local == 1 && x->shared.load(std::memory_order_acquire) == 0;
+    return x->owner == this_thread && x->local == count && x->shared.load(std::memory_order_acquire) == 0;
 }
+
+/// True when the caller holds the only reference.
+inline bool is_unique(const Counted* x) noexcept { return has_references(x, 1); }
 
 /// An intrusive pointer; X has a static `disposal`.
 template <class X> class Ref {

@@ -23,8 +23,8 @@ void check_stores(std::string_view primitive, const Shape& from, const Shape& to
 /// A view with a name can outlive the value that it was taken of. Throws where its variable has another shape now, or none.
 void check_target(std::string_view primitive, const AnyTensor& x, const Shape& viewed, const Site& at);
 
-/// The node that x has after a write that is not recorded: a variable stays one. When other handles share its gradient,
-/// this one gets a gradient of its own, which begins with what has been added up so far.
+/// The node that x has after a write that is not recorded: a variable stays one, also where operations have been recorded of it.
+/// When other tensors share its gradient, this one gets a gradient of its own, which begins with what has been added up so far.
 Ref<Node> node_kept(const AnyTensor& x, const Site& at);
 
 /// x takes its new value. A variable that was written while recording is an interior value from here on.

@@ -44,6 +44,8 @@ struct TapeExtension {
     void (*changed)(TapeExtension&) noexcept;
     void (*tape_ended)(TapeExtension&) noexcept;
     std::int64_t (*bytes_of)(const TapeExtension&, const Node&) noexcept;  ///< that it holds for a node
+    /// References to a leaf that it holds for a node.
+    std::size_t (*references)(const TapeExtension&, const Node&, const Node& leaf) noexcept;
 };
 
 /// The levels that record at the moment. Scalar code takes it from one operation to the next that they are the same, and is

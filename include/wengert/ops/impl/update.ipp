@@ -1,6 +1,8 @@
 // The bodies of update.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
+#include <algorithm>
+
 #include "../../base/separate.hpp"
 #include "../update.hpp"
 
@@ -49,10 +51,23 @@ WENGERT_INLINE void check_target(std::string_view primitive, const AnyTensor& x,
                          at);
 }
 
+/// Is x the only tensor that has its node? All others are operations that were recorded of it.
+inline bool shared_by_operations_alone(const AnyTensor& x)
+{
+    const Node& leaf = *x.node;
+    const TapeExtension* const numbers = Tape::current().extension;
+    std::size_t references = 1;
+    for (const Node* n = leaf.next; n; n = n->next) {
+        references += static_cast<std::size_t>(std::count(n->inputs, n->inputs + n->input_count, &leaf));
+        if (numbers) references += numbers->references(*numbers, *n, leaf);
+    }
+    return has_references(&leaf, references);
+}
+
 WENGERT_INLINE Ref<Node> node_kept(const AnyTensor& x, const Site& at)
 {
     if (!is_variable(x)) return {};
-    if (is_unique(x.node.get())) return x.node;
+    if (is_unique(x.node.get()) || shared_by_operations_alone(x)) return x.node;
     auto own = make_leaf(*x.value, 0, at);
     own->set_gradient(Ref<Block>(x.node->gradient()));
     return own;

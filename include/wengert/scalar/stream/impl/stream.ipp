@@ -59,6 +59,13 @@ WENGERT_INLINE ScalarStream::ScalarStream(Tape& tape) : tape_(tape)
         const ScalarSpan* const span = s.span_of(n);
         return span ? static_cast<std::int64_t>((s.end_of(*span) - span->begin) * sizeof(ScalarEntry)) : 0;
     };
+    references = [](const TapeExtension& e, const Node& n, const Node& leaf) noexcept -> std::size_t {
+        const ScalarSpan* const span = static_cast<const ScalarStream&>(e).span_of(n);
+        if (!span) return 0;
+        return static_cast<std::size_t>(
+            std::count_if(span->entered.begin(), span->entered.end(),
+                          [&](const ScalarSpan::Entered& in) { return in.tensor.node.get() == &leaf; }));
+    };
     tape_ended = [](TapeExtension& e) noexcept {
         auto& s = static_cast<ScalarStream&>(e);
         if (current_ == &s) current_ = &no_scalar_cursor;

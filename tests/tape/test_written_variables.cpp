@@ -1,0 +1,109 @@
+#include "catch.hpp"
+
+#include <wengert/scalar.hpp>
+#include <wengert/wengert.hpp>
+
+#include <functional>
+
+namespace wg = wengert;
+using D = wg::Tensor<double>;
+
+namespace {
+
+/// What `loss` records of w is swept after w has been written.
+D gradient_behind(const std::function<void(D&)>& write,
+                  const std::function<void(const D&, bool)>& record_then_sweep)
+{
+    D w = {1.0, 2.0};
+    w.requires_grad();
+    record_then_sweep(w, false);
+    {
+        wg::NoGrad none;
+        write(w);
+    }
+    record_then_sweep(w, true);
+    return w.grad();
+}
+
+void check_ways(const std::function<D(const D&)>& loss)
+{
+    const std::vector<std::function<void(D&)>> writes = {
+        [](D& w) {
+            w -= D{0.1, 0.1};
+        },
+        [](D& w) { w *= 3.0; },
+        [](D& w) { view(w, 0) = D(5.0); },
+        [](D& w) { view(w, 1) *= D(7.0); },
+        [](D& w) {
+            auto elements = wg::write(w);
+            elements(0) = 7;
+        },
+    };
+    D y, x = {1.0, 2.0};
+    const D want = wg::grad(loss)(x);
+    for (const auto& write : writes)
+        CHECK(allclose(gradient_behind(write,
+                                       [&](const D& w, bool sweep) {
+                                           if (sweep)
+                                               wg::backward(y);
+                                           else
+                                               y = loss(w);
+                                       }),
+                       want));
+}
+
+}  // namespace
+
+TEST_CASE("a variable that is written under NoGrad gets the gradient of what was recorded before")
+{
+    check_ways([](const D& w) { return sum(w * w * w); });
+    check_ways([](const D& w) { return sum(w * D{2.0, 3.0}); });
+    check_ways([](const D& w) { return sum(view(w, wg::range(0, 1)) * w); });
+    check_ways(wg::checkpoint([](const D& w) { return sum(w * w); }));
+    check_ways([](const D& w) {
+        return sum(
+            wg::scan([&](const D& s) { return std::pair(s * w, std::tuple()); }, D{1.0, 1.0}, 3).first);
+    });
+    check_ways([](const D& w) {
+        return wg::cond(
+            sum(w) > 0.0, [&] { return sum(w * w); }, [&] { return sum(w); });
+    });
+    check_ways([](const D& w) {
+        return sum(wg::vmap([&](const D& t) { return sum(w * t); })(D{{1.0, 2.0}, {3.0, 4.0}}));
+    });
+    check_ways([](const D& w) {
+        return sum(wg::grad([&](const D& t) { return sum(w * w * t); })(D{1.0, 1.0}));
+    });
+    check_ways([](const D& w) {
+        wg::Real<double> r = 0;
+        for (const auto& e : wg::elements(w)) r += e * e;
+        return D(wg::tensor(r));
+    });
+    check_ways([](const D& w) { return sum(wg::kernel([](auto a) { return a * a; })(w)); });
+    auto frozen = wg::freeze([](const D& w) { return sum(sin(w) * w); });
+    for (int call = 0; call < 3; ++call) check_ways([&](const D& w) { return frozen(w); });
+}
+
+TEST_CASE("gradients before and behind a write under NoGrad add up; a tensor that shares the variable keeps "
+          "its own")
+{
+    D w = {1.0, 2.0};
+    w.requires_grad();
+    const D before = sum(w * w);
+    {
+        wg::NoGrad none;
+        w -= D{0.5, 0.5};
+    }
+    const D behind = sum(w * w);
+    wg::backward(before + behind);
+    CHECK(allclose(w.grad(), D{3.0, 7.0}));
+
+    const D y = sum(w * w), shares = w;
+    {
+        wg::NoGrad none;
+        w -= D{0.5, 0.5};
+    }
+    wg::backward(y);
+    CHECK(allclose(w.grad(), D{3.0, 7.0}));
+    CHECK(allclose(shares.grad(), D{4.0, 10.0}));
+}
