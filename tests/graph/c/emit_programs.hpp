@@ -70,7 +70,8 @@ inline void run_compiler(const std::vector<std::string>& command, const std::str
 /// that need no optimizer.
 inline std::shared_ptr<detail::SharedObject> compiled(const std::vector<Program>& programs,
                                                       const std::string& folder, bool briefly,
-                                                      const char* level = "-O1")
+                                                      const std::vector<std::string>& options = {"-O1"},
+                                                      const char* compiler = "g++")
 {
     std::ofstream source(folder + "/all.cpp");
     for (const Program& p : programs) {
@@ -94,10 +95,18 @@ inline std::shared_ptr<detail::SharedObject> compiled(const std::vector<Program>
                          folder);
     }
     source.close();
-    run_compiler({detail::find_program("g++"), "-std=c++17", level, "-Wall", "-Wextra", "-Werror",
-                  "-pedantic", "-shared", "-fPIC", folder + "/all.cpp", "-o", folder + "/all.so",
-                  "-lopenblas"},
-                 folder);
+    std::vector<std::string> command = {detail::find_program(compiler),
+                                        "-std=c++17",
+                                        "-Wall",
+                                        "-Wextra",
+                                        "-Werror",
+                                        "-pedantic",
+                                        "-shared",
+                                        "-fPIC",
+                                        folder + "/all.cpp"};
+    command.insert(command.end(), options.begin(), options.end());
+    command.insert(command.end(), {"-o", folder + "/all.so", "-lopenblas"});
+    run_compiler(command, folder);
     void* handle = ::dlopen((folder + "/all.so").c_str(), RTLD_NOW);
     REQUIRE(handle);
     return std::make_shared<detail::SharedObject>(handle);
@@ -143,12 +152,13 @@ struct Compiled {
     detail::TemporaryFolder folder;
     std::shared_ptr<detail::SharedObject> object;
 
-    explicit Compiled(const std::vector<Program>& list, bool briefly = false, const char* level = "-O1")
+    explicit Compiled(const std::vector<Program>& list, bool briefly = false,
+                      const std::vector<std::string>& options = {"-O1"}, const char* compiler = "g++")
     {
-        if (detail::find_program("g++").empty() || detail::find_program("gcc").empty()) return;
+        if (detail::find_program(compiler).empty() || detail::find_program("gcc").empty()) return;
         for (const Program& p : list) folder.file((p.name + ".h").c_str());
         for (const char* f : {"all.cpp", "all.so", "log", "c.o"}) folder.file(f);
-        object = compiled(list, folder.path(), briefly, level);
+        object = compiled(list, folder.path(), briefly, options, compiler);
     }
     /// What the function returns for these inputs, and what it has written.
     int operator()(const Program& p, const std::vector<Ref<Block>>& inputs,

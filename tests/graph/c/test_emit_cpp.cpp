@@ -172,6 +172,23 @@ TEST_CASE("emitted headers give what the graph gives", "[emit]") { check(program
 
 TEST_CASE("emitted headers of less common operations", "[emit]") { check(corners()); }
 
+TEST_CASE("emitted headers give the same where the compiler may reorder sums", "[emit]")
+{
+    std::vector<Program> list;
+    list.push_back(gradient<double>("functions", {numbers<double>({40}, 1)}, [](const std::vector<D>& w) {
+        return sum(exp(w[0]) + sin(30.0 * w[0]) + erf(w[0]) * lgamma(w[0] + 3.0) + normal_cdf(9.0 * w[0]));
+    }));
+    list.push_back(gradient<float>("floats", {numbers<float>({40}, 1)}, [](const std::vector<F>& w) {
+        return sum(expm1(w[0]) + cos(30.0F * w[0]) + log1p(abs(w[0])) * tanh(w[0]));
+    }));
+    const std::vector<std::string> options = {"-O2", "-ffast-math", "-fno-finite-math-only"};
+    for (const char* compiler : {"g++", "clang++-16"}) {
+        const Compiled all(list, true, options, compiler);
+        if (!all.object) continue;
+        for (const Program& p : list) check(p, *all.object);
+    }
+}
+
 TEST_CASE("emitted positions that lie outside of an array, by little and by far", "[emit]")
 {
     const D x = numbers<double>({7, 3}, 1);

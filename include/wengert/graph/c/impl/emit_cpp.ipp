@@ -36,14 +36,16 @@ public:
     }
 
 private:
-    /// No product is fused into a sum: functions have the bits of the library's.
+    /// No product is fused into a sum, and no sum is reordered, whatever the file that includes this is compiled with: functions have
+    /// the bits of the library's.
     static constexpr const char* rounding_begins = R"wg(
 #if defined(__clang__)
 #pragma float_control(push)
+#pragma float_control(precise, on)
 #pragma clang fp contract(off)
 #elif defined(__GNUC__)
 #pragma GCC push_options
-#pragma GCC optimize("fp-contract=off")
+#pragma GCC optimize("fp-contract=off", "no-unsafe-math-optimizations", "no-associative-math", "no-reciprocal-math", "signed-zeros")
 #endif
 )wg";
     static constexpr const char* rounding_ends = R"wg(
