@@ -213,6 +213,39 @@ TEST_CASE("special functions: third derivatives, also where k is 0")
           1e-14);
 }
 
+TEST_CASE("special functions: derivatives at the ends of a range")
+{
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    const auto check_ends = [](const auto& f, double x, const std::vector<double>& want) {
+        INFO(x);
+        const auto first = grad(f), second = grad([&](const D& t) { return first(t); });
+        CHECK(first(D(x)).item() == want[0]);
+        CHECK(second(D(x)).item() == want[1]);
+        const auto forward = [&](const D& t) { return jvp(f, t, D(1.0)).second; };
+        CHECK(jvp(forward, D(x), D(1.0)).second.item() == want[1]);
+    };
+    check_ends([](const D& t) { return gammainc(0.5, t); }, 0.0, {inf, -inf});
+    check_ends([](const D& t) { return gammainc(1.0, t); }, 0.0, {1, -1});
+    check_ends([](const D& t) { return gammainc(1.5, t); }, 0.0, {0, inf});
+    check_ends([](const D& t) { return gammaincc(2.0, t); }, 0.0, {0, -1});
+    check_ends([](const D& t) { return gammainc(3.0, t); }, 0.0, {0, 0});
+    check_ends([](const D& t) { return betainc(1.0, 1.0, t); }, 0.0, {1, 0});
+    check_ends([](const D& t) { return betainc(1.0, 1.0, t); }, 1.0, {1, 0});
+    check_ends([](const D& t) { return betainc(2.0, 3.0, t); }, 0.0, {0, 12});  // 12 x (1 − x)²
+    check_ends([](const D& t) { return betainc(2.0, 3.0, t); }, 1.0, {0, 0});
+    check_ends([](const D& t) { return betainc(3.0, 2.0, t); }, 1.0, {0, -12});
+    check_ends([](const D& t) { return cyl_bessel_i(0.5, t); }, 0.0, {inf, -inf});
+    check_ends([](const D& t) { return cyl_bessel_j(1.5, t); }, 0.0, {0, inf});
+    // Y₀ ~ 2/π ln x,  Y₋₁ = −Y₁,  Y₋₂ = Y₂
+    CHECK(grad([](const D& t) { return cyl_neumann(0, t); })(D(1e-20)).item() ==
+          Approx(2e20 / std::numbers::pi));
+    CHECK(grad([](const D& t) { return cyl_neumann(0, t); })(D(0.0)).item() == inf);
+    for (const double x : {1e-20, 0.5, 3.0}) {
+        CHECK(cyl_neumann(-1, D(x)).item() == -cyl_neumann(1, D(x)).item());
+        CHECK(cyl_neumann(-2, D(x)).item() == cyl_neumann(2, D(x)).item());
+    }
+}
+
 TEST_CASE("special functions: shapes broadcast, views, no elements")
 {
     const D a = {{0.5}, {2.0}}, x = {0.1, 1.0, 3.0};

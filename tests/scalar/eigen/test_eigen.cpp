@@ -122,6 +122,21 @@ TEMPLATE_TEST_CASE_SIG("A triangular solve of many right-hand sides, of each sid
           in);
 }
 
+TEST_CASE("Expressions of an inverse and of a solve, which nobody stores")
+{
+    for (const int n : {3, 8}) {
+        const M a = M::Identity(n, n) * 2.0;
+        CHECK(R(a.inverse().trace()).value() == Approx(0.5 * n));
+        CHECK(R(a.inverse()(0, 0)).value() == Approx(0.5));
+        CHECK(R(a.lu().solve(M::Identity(n, n)).trace()).value() == Approx(0.5 * n));
+        CHECK(R(a.llt().solve(a).sum()).value() == Approx(1.0 * n));
+        const auto f = [](const M& b) { return R((b.inverse() + b).sum()); };
+        const M g = wg::grad(f)(a);
+        CHECK(g(0, 0).value() == Approx(0.75));
+        CHECK(g(0, 1).value() == Approx(0.75));
+    }
+}
+
 TEST_CASE("A sparse solve, by the nonzeros")
 {
     const auto chain = [](const V& d) {

@@ -101,10 +101,11 @@ inline Parameters fitted_parameters(Affine& affine, const GraphNode& a, const Gr
     }
     GraphNode copy = a;
     copy.op = keep_parameters(*a.primitive, a.op.get());
-    FieldFitter fitter(affine, words_of(b, 0).words);
+    const FieldWords other = words_of(b);
+    FieldFitter fitter(affine, other.words);
     a.primitive->fields(const_cast<void*>(copy.op.get()), fitter);
     // parameters that are shown and cannot be set, as those of loops, must be the same in both
-    affine.fits = affine.fits && words_of(copy, 1).words == fitter.made.words;
+    affine.fits = affine.fits && words_of(copy).words == fitter.made.words;
     return copy.op;
 }
 

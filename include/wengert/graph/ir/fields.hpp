@@ -39,11 +39,9 @@ public:
     void real(double& v) { words.push_back(std::bit_cast<std::uint64_t>(v)); }
     void extents(Extents& v);
     void opaque(const void* p, std::string_view);
-
-    /// Reads the parameters of a node. There are none if it has no parameters or does not show them.
-    void read(const GraphNode& n);
 };
-FieldWords& words_of(const GraphNode& n, int which);
+/// The parameters of a node. There are none if it has no parameters or does not show them.
+FieldWords words_of(const GraphNode& n);
 
 }  // namespace detail
 

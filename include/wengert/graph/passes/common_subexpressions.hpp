@@ -11,7 +11,7 @@ namespace wengert::passes {
 namespace detail {
 
 /// Parameters that are not shown are the same where they are one object.
-const std::vector<std::uint64_t>& parameters_of(const GraphNode& n, int which);
+std::vector<std::uint64_t> parameters_of(const GraphNode& n);
 
 constexpr std::uint64_t mix(std::uint64_t h, std::uint64_t x)
 {

@@ -20,8 +20,12 @@ template <BesselKind kind> struct Bessel : detail::Special<Bessel<kind>> {
     {
         constexpr bool singular = kind == BesselKind::y || kind == BesselKind::k;
         if (std::isinf(nu) || (x < 0 && (singular || nu != std::floor(nu)))) return detail::nan_of<T>;
+        if (kind == BesselKind::y && nu < 0 && nu == std::floor(nu))  // Y₋ₙ = (−1)ⁿ Yₙ
+            return std::fmod(nu, T(2)) != 0 ? -number(-nu, x) : number(-nu, x);
         if (singular && x == 0) return kind == BesselKind::y ? -detail::inf_of<T> : detail::inf_of<T>;
         if (std::isinf(x)) return far(nu, x);
+        if (nu < 0 && !singular && x == 0 && nu != std::floor(nu))
+            return std::copysign(detail::inf_of<T>, std::tgamma(nu + 1));  // (x/2)^ν / Γ(ν + 1)
         if constexpr (kind == BesselKind::j) return boost::math::cyl_bessel_j(nu, x, detail::Quiet());
         if constexpr (kind == BesselKind::y) return boost::math::cyl_neumann(nu, x, detail::Quiet());
         if constexpr (kind == BesselKind::i) return boost::math::cyl_bessel_i(nu, x, detail::Quiet());

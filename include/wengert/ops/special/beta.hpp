@@ -76,7 +76,8 @@ struct BetaLn : detail::Special<BetaLn> {
 };
 
 /// y = xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b);  ā = ȳ y (ln x − ψ(a) + ψ(a + b)),  b̄ = ȳ y (ln(1 − x) − ψ(b) + ψ(a + b)),
-/// x̄ = ȳ y ((a − 1) / x − (b − 1) / (1 − x))
+/// x̄ = ȳ (a + b − 1) (f_{a−1,b}(x) − f_{a,b−1}(x)), which holds at 0 and 1, too; for a ≤ 1 the first term is ȳ y (a − 1) / x, for
+/// b ≤ 1 the second one ȳ y (b − 1) / (1 − x).
 struct BetaDensity : detail::Special<BetaDensity> {
     static constexpr std::string_view name = "beta_density";
     template <class T> static T number(T a, T b, T x)
@@ -104,7 +105,11 @@ struct BetaDensity : detail::Special<BetaDensity> {
     template <class V>
     static constexpr V pull(wrt<2>, const V& g, const V& a, const V& b, const V& x, const V& y)
     {
-        return g * (y * ((a - lit(1)) / x - (b - lit(1)) / (lit(1) - x)));
+        const V less_a = a - lit(1), less_b = b - lit(1), order = a + less_b;
+        const V at_0 = where(less_a == lit(0), zero_like(y), y * (less_a / x));
+        const V at_1 = where(less_b == lit(0), zero_like(y), y * (less_b / (lit(1) - x)));
+        return g * (where(less_a > lit(0), order * detail::special<BetaDensity>(less_a, b, x), at_0) -
+                    where(less_b > lit(0), order * detail::special<BetaDensity>(a, less_b, x), at_1));
     }
 };
 

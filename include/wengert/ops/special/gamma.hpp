@@ -7,7 +7,8 @@
 
 namespace wengert {
 
-/// y = xᵃ⁻¹ e⁻ˣ / Γ(a);  ā = ȳ y (ln x − ψ(a)),  x̄ = ȳ y ((a − 1) / x − 1)
+/// y = f_a(x) = xᵃ⁻¹ e⁻ˣ / Γ(a);  ā = ȳ y (ln x − ψ(a)),  x̄ = ȳ (f_{a−1}(x) − y), which holds at 0, too; for a ≤ 1 that is
+/// ȳ y ((a − 1) / x − 1).
 struct GammaDensity : detail::Special<GammaDensity> {
     static constexpr std::string_view name = "gamma_density";
     template <class T> static T number(T a, T x)
@@ -24,7 +25,9 @@ struct GammaDensity : detail::Special<GammaDensity> {
     }
     template <class V> static constexpr V pull(wrt<1>, const V& g, const V& a, const V& x, const V& y)
     {
-        return g * (y * ((a - lit(1)) / x - lit(1)));
+        const V below = a - lit(1);
+        const V first = where(below == lit(0), zero_like(y), y * (below / x));
+        return g * (where(below > lit(0), detail::special<GammaDensity>(below, x), first) - y);
     }
 };
 

@@ -292,10 +292,10 @@ private:
     template <bool transposed, class B, class X> void solve_into(const B& b, X& x) const
     {
         const auto right = b.template cast<Scalar>().eval();
-        if (matrix_->size() > few && Derived::keeps_up(*plain_))
-            x = solved_at_once<transposed>(right);
-        else
-            x = as_eigen_solves<transposed>(right);
+        const bool many = matrix_->size() > few && Derived::keeps_up(*plain_);
+        const Dense<Scalar> solution =
+            many ? solved_at_once<transposed>(right) : as_eigen_solves<transposed>(right);
+        x = solution;  // not moved: evaluators of expressions have the address of x's elements already
     }
 
     std::shared_ptr<LazyDecomposition<Recorded, Scalar>> recorded_;

@@ -132,7 +132,9 @@ public:
     template <class B, class X> void _solve_impl(const MatrixBase<B>& b, MatrixBase<X>& x) const
     {
         const auto right = b.template cast<Scalar>().eval();
-        x.derived() = solved_at_once(right);
+        const wengert::detail::Dense<Scalar> solution = solved_at_once(right);
+        x.derived() =
+            solution;  // not moved: evaluators of expressions have the address of x's elements already
     }
     template <class B>
     wengert::detail::Dense<Scalar> solved_at_once(const B& b, const wengert::Site& at = {}) const

@@ -25,17 +25,11 @@ WENGERT_INLINE void FieldWords::opaque(const void* p, std::string_view)
     code = true;
 }
 
-WENGERT_INLINE void FieldWords::read(const GraphNode& n)
+WENGERT_INLINE FieldWords words_of(const GraphNode& n)
 {
-    words.clear(), code = false;
-    if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), *this);
-}
-
-WENGERT_INLINE FieldWords& words_of(const GraphNode& n, int which)
-{
-    static thread_local FieldWords scratch[2];
-    scratch[which].read(n);
-    return scratch[which];
+    FieldWords words;
+    if (n.op && n.primitive->fields) n.primitive->fields(const_cast<void*>(n.op.get()), words);
+    return words;
 }
 
 }  // namespace wengert::detail
@@ -60,7 +54,7 @@ WENGERT_INLINE bool same_primitive(const Primitive& a, const Primitive& b)
 
 WENGERT_INLINE bool same_parameters(const GraphNode& a, const GraphNode& b)
 {
-    return a.op == b.op || detail::words_of(a, 0).words == detail::words_of(b, 1).words;
+    return a.op == b.op || detail::words_of(a).words == detail::words_of(b).words;
 }
 
 WENGERT_INLINE bool same_elements(const Block& a, const Block& b)

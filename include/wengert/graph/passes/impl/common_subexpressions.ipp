@@ -6,9 +6,9 @@
 
 namespace wengert::passes::detail {
 
-WENGERT_INLINE const std::vector<std::uint64_t>& parameters_of(const GraphNode& n, int which)
+WENGERT_INLINE std::vector<std::uint64_t> parameters_of(const GraphNode& n)
 {
-    auto& words = wengert::detail::words_of(n, which).words;
+    auto words = wengert::detail::words_of(n).words;
     if (n.op && !n.primitive->fields) words.push_back(reinterpret_cast<std::uintptr_t>(n.op.get()));
     return words;
 }
@@ -55,7 +55,7 @@ WENGERT_INLINE std::uint64_t hash_node(const GraphNode& n, Fn fn)
     } else {
         for (ValueId v : n.inputs) h = mix(h, v);
     }
-    for (std::uint64_t w : parameters_of(n, 0)) h = mix(h, w);
+    for (std::uint64_t w : parameters_of(n)) h = mix(h, w);
     return h;
 }
 
@@ -72,7 +72,7 @@ WENGERT_INLINE bool same_node(const GraphNode& a, Fn fa, const GraphNode& b, Fn 
     if (a.segment != b.segment || fa != fb) return false;
     if (!determined(fa) && !same_primitive(*a.primitive, *b.primitive)) return false;
     if (!same_inputs(a, b, fa)) return false;
-    return a.op == b.op || parameters_of(a, 0) == parameters_of(b, 1);
+    return a.op == b.op || parameters_of(a) == parameters_of(b);
 }
 
 WENGERT_INLINE void remember_value(Rewrite& r, ValueId v)

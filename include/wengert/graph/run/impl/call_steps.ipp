@@ -9,7 +9,7 @@ namespace wengert::tiling::detail {
 WENGERT_INLINE bool is_foreign(const GraphNode& n)
 {
     return !n.primitive->launches && !n.primitive->communicates &&
-           (n.primitive->effects || wengert::detail::words_of(n, 0).code);
+           (n.primitive->effects || wengert::detail::words_of(n).code);
 }
 
 WENGERT_INLINE void Call::compute(Thread& t) const

@@ -19,6 +19,36 @@ inline Columns united(const Columns& a, const Columns& b)
     return u;
 }
 
+/// Inputs on which an operation depends. A sum of many terms adds some at each of them, which are merged once there are many.
+class InputSet {
+public:
+    explicit InputSet(Columns columns) : columns_(std::move(columns)) {}
+    std::size_t size() const noexcept { return columns_.size() + added_.size(); }
+    void add(const InputSet& o)
+    {
+        added_.insert(added_.end(), o.columns_.begin(), o.columns_.end());
+        added_.insert(added_.end(), o.added_.begin(), o.added_.end());
+        if (added_.size() > columns_.size() + 64) merge();
+    }
+    /// In ascending order.
+    const Columns& columns()
+    {
+        if (!added_.empty()) merge();
+        return columns_;
+    }
+
+private:
+    void merge()
+    {
+        std::sort(added_.begin(), added_.end());
+        added_.erase(std::unique(added_.begin(), added_.end()), added_.end());
+        columns_ = united(columns_, added_);
+        added_.clear();
+    }
+
+    Columns columns_, added_;
+};
+
 /// On which inputs each operation depends, and which pairs of them some operation couples (Walther 2008, nonlinear interaction
 /// domains). Rows hold both triangles in ascending order.
 class HessianPattern {
@@ -35,7 +65,7 @@ public:
     std::vector<Columns>&& rows() { return std::move(rows_); }
 
 private:
-    using Domain = std::shared_ptr<const Columns>;
+    using Domain = std::shared_ptr<InputSet>;
 
     static bool binary(const ScalarEntry& e) { return e.form() == ScalarForm::both; }
     void find_reached(std::uint32_t result)
@@ -59,18 +89,18 @@ private:
         const ScalarEntry& e = entries_[i];
         Domain& own = domains_[i - first_];
         if (e.op() == ScalarOp::input) {
-            own = std::make_shared<const Columns>(1, i - first_);
+            own = std::make_shared<InputSet>(Columns(1, i - first_));
             return;
         }
-        const Domain a = take(e.a());
+        Domain a = take(e.a());
         if (!binary(e)) {
             if (!linear(e)) couple(a, a);
-            own = a;
+            own = std::move(a);
             return;
         }
-        const Domain b = take(e.b);
+        Domain b = take(e.b);
         couple_operands(e.op(), a, b);
-        own = joined(a, b);
+        own = joined(std::move(a), std::move(b));
     }
     /// A function of two numbers without a second derivative.
     static bool linear_pair(ScalarOp op)
@@ -109,18 +139,25 @@ private:
             couple(a, b);
         }
     }
-    Domain joined(const Domain& a, const Domain& b)
+    /// Of a sum that goes on nobody else has the inputs.
+    Domain joined(Domain a, Domain b)
     {
-        if (a == b || std::includes(a->begin(), a->end(), b->begin(), b->end())) return a;
-        if (std::includes(b->begin(), b->end(), a->begin(), a->end())) return b;
-        return std::make_shared<const Columns>(united(*a, *b));
+        if (a == b) return a;
+        if (a->size() < b->size()) std::swap(a, b);
+        if (a.use_count() == 1) {
+            a->add(*b);
+            return a;
+        }
+        const Columns &x = a->columns(), &z = b->columns();
+        if (std::includes(x.begin(), x.end(), z.begin(), z.end())) return a;
+        return std::make_shared<InputSet>(united(x, z));
     }
     void couple(const Domain& a, const Domain& b)
     {
         if (a == last_[0] && b == last_[1]) return;  // loops couple the same ones again and again
-        for (const std::uint32_t i : *a) rows_[i] = united(rows_[i], *b);
+        for (const std::uint32_t i : a->columns()) rows_[i] = united(rows_[i], b->columns());
         if (a != b)
-            for (const std::uint32_t j : *b) rows_[j] = united(rows_[j], *a);
+            for (const std::uint32_t j : b->columns()) rows_[j] = united(rows_[j], a->columns());
         last_[0] = a, last_[1] = b;
     }
 
