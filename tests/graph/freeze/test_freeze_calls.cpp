@@ -163,3 +163,36 @@ TEST_CASE("many threads at once: each has its own arguments' result")
     const auto& s = frozen.stats();
     CHECK(s.traces + s.replays + s.eager_calls == 1600);
 }
+
+namespace {
+
+auto& at_the_end()
+{
+    static auto f = wg::freeze(wg::value_and_grad([](const D& x) { return sum(sin(x) * x); }));
+    return f;
+}
+double last_value = 0;
+
+/// Made before anything that a call keeps for its thread, so it ends after that.
+struct CallsAtItsEnd {
+    bool armed = false;
+    ~CallsAtItsEnd()
+    {
+        if (armed) last_value = at_the_end()(wg::ones<double>({7})).first.item();
+    }
+};
+thread_local CallsAtItsEnd ends_late;
+
+}  // namespace
+
+TEST_CASE("a frozen function is traced, checked and called while a thread ends")
+{
+    for (int k = 0; k < 3; ++k) {
+        last_value = 0;
+        std::thread([] {
+            ends_late.armed = true;
+            for (int call = 0; call < 3; ++call) at_the_end()(D{1.0, 2.0});
+        }).join();
+        CHECK(last_value == Approx(7 * std::sin(1.0)));
+    }
+}

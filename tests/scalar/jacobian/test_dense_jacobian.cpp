@@ -119,6 +119,36 @@ TEST_CASE("Hessians, dense and sparse")
             CHECK(dense[i][j] == Approx(H(i, j).item()).epsilon(1e-12).margin(1e-13));
 }
 
+TEST_CASE("The sparse Hessian of sums that go on, that are kept and that are used again is the dense one")
+{
+    constexpr std::size_t n = 200;  // more inputs than a sum adds before it merges them
+    const auto energy = [](const Reals& x) {
+        R total = 0.0, before = 0.0;
+        Reals kept;
+        for (std::size_t i = 0; i + 1 < n; ++i) {
+            total += x[i] * x[i + 1];
+            total += x[n - 1 - i] * x[n - 1 - i];
+            if (i % 50 == 7) kept.push_back(total);
+            before = total + x[i];
+        }
+        for (std::size_t i = 0; i < 5; ++i) total += sin(x[i] + x[40 * i]) + x[3] * x[3];
+        return total + before + kept[0] * x[150] + kept[1];
+    };
+    const Reals x = numbers(n);
+    const D H = wg::hessian(energy)(x);
+    const auto S = wg::sparse_hessian(energy)(x);
+    CHECK(S.columns.size() < 5 * n);
+    for (std::size_t i = 0; i < n; ++i) {
+        std::vector<double> row(n);
+        for (auto k = static_cast<std::size_t>(S.rows[i]); k < static_cast<std::size_t>(S.rows[i + 1]); ++k)
+            row[static_cast<std::size_t>(S.columns[k])] = S.values[k];
+        std::size_t wrong = 0;
+        for (std::size_t j = 0; j < n; ++j)
+            wrong += std::abs(row[j] - H(i, j).item()) > 1e-12 * (1 + std::abs(row[j]));
+        CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("The pattern and the number of colours of a Hessian")
 {
     const auto star = [](const Reals& x) {
