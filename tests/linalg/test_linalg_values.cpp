@@ -292,3 +292,25 @@ TEST_CASE("norms of infinities")
     for (const double p : {0.5, 1.0, 2.0, 2.5, 3.0, inf}) CHECK(la::norm(x, p, 0).item() == inf);
     for (const double p : {-inf, -1.0, -2.5}) CHECK(la::norm(x, p, 0).item() == 1.0);
 }
+
+TEST_CASE("linalg: determinants and cofactors of large and small numbers")
+{
+    using D = Tensor<double>;
+    const auto det = [](const D& a) { return la::det(a); };
+    for (const double scale : {1e200, 1e-200}) {
+        const D c = wengert::grad(det)(D{{scale, 0.0}, {0.0, scale}});
+        CHECK(c(0, 0).item() == Approx(scale));
+        CHECK(c(1, 1).item() == Approx(scale));
+        CHECK(c(0, 1).item() == 0);
+    }
+    for (const double scale : {1e70, 1e-70}) {
+        const D c = wengert::grad(det)(scale * wengert::eye<double>(5));
+        CHECK(c(4, 4).item() == Approx(std::pow(scale, 4)));
+        CHECK(c(0, 4).item() == 0);
+    }
+    const D spread = {
+        {0.0, 1e-200, 0.0, 0.0}, {1e-200, 0.0, 0.0, 0.0}, {0.0, 0.0, 1e200, 0.0}, {0.0, 0.0, 0.0, 1e200}};
+    CHECK(det(spread).item() == Approx(-1.0));
+    CHECK(la::det(Tensor<float>{{1e-30F, 0.0F}, {0.0F, 1e-8F}}).item() == Approx(1e-38F));
+    CHECK(std::isnan(det(D{{std::nan(""), 1.0}, {0.0, 1.0}}).item()));
+}

@@ -43,6 +43,33 @@ struct DeterminantSign {
     }
 };
 
+namespace detail {
+
+/// m 2ᵉ, ½ ≤ |m| < 1: the product of a sign and the pivots, which may be too large or too small for T, or be so on the way.
+template <class T> struct PivotProduct {
+    T mantissa;
+    long exponent = 0;
+
+    PivotProduct(T sign, const T* f, std::size_t n) : mantissa(sign)
+    {
+        for (std::size_t k = 0; k < n; ++k) {
+            int e = 0;
+            mantissa = std::frexp(mantissa * std::frexp(f[k * (n + 1)], &e), &shift_);
+            exponent += e + shift_;
+        }
+    }
+    T times(T x) const
+    {
+        const long most = 4L * std::numeric_limits<T>::max_exponent;
+        return std::ldexp(mantissa * x, static_cast<int>(std::clamp(exponent, -most, most)));
+    }
+
+private:
+    int shift_ = 0;
+};
+
+}  // namespace detail
+
 /// y = ln |det A| of (packed factors, A), −∞ where a pivot is 0.  Ā = ȳ A⁻ᵀ;  ẏ = tr(A⁻¹ Ȧ).  Giles 2008.
 struct LogDeterminant {
     static constexpr std::string_view name = "slogdet";
@@ -111,12 +138,18 @@ struct Cofactors {
 private:
     template <class T> static void of_regular(std::size_t n, const T* f, T* y)
     {
-        T det = 1;
-        for (std::size_t k = 0; k < n; ++k)
-            det *= f[n * n + k] == static_cast<T>(k + 1) ? f[k * (n + 1)] : -f[k * (n + 1)];
+        T sign = 1, det = 1;
+        for (std::size_t k = 0; k < n; ++k) {
+            if (f[n * n + k] != static_cast<T>(k + 1)) sign = -sign;
+            det *= f[k * (n + 1)];
+        }
+        const bool usual = std::isnormal(det);
         std::fill_n(y, n * n, T(0));
-        for (std::size_t k = 0; k < n; ++k) y[k * (n + 1)] = det;
+        for (std::size_t k = 0; k < n; ++k) y[k * (n + 1)] = usual ? sign * det : T(1);
         kernels::lapack::solve_by_lu<T>(true, n, n, f, f + n * n, y);
+        if (usual) return;
+        const detail::PivotProduct<T> product(sign, f, n);
+        for (std::size_t i = 0; i < n * n; ++i) y[i] = product.times(y[i]);
     }
     template <class T>
     static void of_singular(std::size_t n, const T* a, T* y, const Block& whole, const Site& at)
@@ -152,8 +185,9 @@ struct Determinant {
     template <class T> Ref<Block> value(const Ref<Block>& factors, const Ref<Block>&, const Site&) const
     {
         return detail::of_diagonals<T>(factors, [](T product, const T* f, std::size_t n) {
-            for (std::size_t k = 0; k < n; ++k) product *= f[k * (n + 1)];
-            return product;
+            T det = product;
+            for (std::size_t k = 0; k < n; ++k) det *= f[k * (n + 1)];
+            return std::isnormal(det) ? det : detail::PivotProduct<T>(product, f, n).times(T(1));
         });
     }
     template <class T>
