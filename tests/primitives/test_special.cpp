@@ -218,7 +218,8 @@ TEST_CASE("special functions: derivatives at the ends of a range")
     constexpr double inf = std::numeric_limits<double>::infinity();
     const auto check_ends = [](const auto& f, double x, const std::vector<double>& want) {
         INFO(x);
-        const auto first = grad(f), second = grad([&](const D& t) { return first(t); });
+        const auto first = grad(f);
+        const auto second = grad([&](const D& t) { return first(t); });
         CHECK(first(D(x)).item() == want[0]);
         CHECK(second(D(x)).item() == want[1]);
         const auto forward = [&](const D& t) { return jvp(f, t, D(1.0)).second; };
