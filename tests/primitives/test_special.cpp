@@ -247,6 +247,32 @@ TEST_CASE("special functions: derivatives at the ends of a range")
     }
 }
 
+TEST_CASE("special functions: derivatives of beta where one argument is much larger")
+{
+    const auto slope = [](const auto& f, double a, double b) {
+        return grad([&](const D& t) { return f(t, b); })(D(a)).item();
+    };
+    const auto product = [](const auto& a, const auto& b) { return beta(a, b); };
+    const auto logarithm = [](const auto& a, const auto& b) { return betaln(a, b); };
+    const auto near = [](double got, double want) {
+        INFO(got << " for " << want << ", off by " << got / want - 1);
+        CHECK(std::abs(got / want - 1) < 1e-13);
+    };
+    near(slope(product, 1000, 1e-6), -0.0010004926779806384);  // mpmath
+    near(slope(product, 0.5, 1e-20), -4.93480220054467931);
+    near(slope(logarithm, 1e6, 1.0), -1e-6);
+    near(slope(logarithm, 1e10, 0.5), -5.0000000001250000e-11);
+    near(slope(logarithm, 0.5, 1e-20), -4.93480220054467904e-20);
+    // of a Real y is std::beta's, by logarithms
+    CHECK(grad([](Real<double> a) { return beta(a, 1e-6); })(Real<double>(1000)).value() ==
+          Approx(-0.0010004926779806384).epsilon(1e-11));
+    const auto curve = [&](double a) {
+        return grad([&](const D& t) { return grad([](const D& s) { return betaln(s, 1.0); })(t); })(D(a))
+            .item();
+    };
+    near(curve(1e6), 1e-12);  // ln B(a, 1) = −ln a
+}
+
 TEST_CASE("special functions: shapes broadcast, views, no elements")
 {
     const D a = {{0.5}, {2.0}}, x = {0.1, 1.0, 3.0};

@@ -36,6 +36,57 @@ inline long double log_beta(long double a, long double b)
 
 }  // namespace detail
 
+/// y = ψ⁽ⁿ⁾(x), of an order that is a constant;  x̄ = ȳ ψ⁽ⁿ⁺¹⁾(x)
+struct PolygammaOfOrder : detail::Special<PolygammaOfOrder> {
+    static constexpr std::string_view name = "polygamma";
+    template <class T> static T number(T n, T x)
+    {
+        return static_cast<T>(polygamma(static_cast<unsigned>(n), static_cast<double>(x)));
+    }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& n, const V&, const V&)
+    {
+        return detail::unknown_derivative<PolygammaOfOrder>("n", g, n);
+    }
+    template <class V> static constexpr V pull(wrt<1>, const V& g, const V& n, const V& x, const V&)
+    {
+        return g * detail::special<PolygammaOfOrder>(n + lit(1), x);
+    }
+};
+
+/// y = ψ⁽ⁿ⁾(a) − ψ⁽ⁿ⁾(a + b) of a, b ≥ 0, of which the difference of both would leave no digit where a is much larger than b.
+/// ā = ȳ (ψ⁽ⁿ⁺¹⁾(a) − ψ⁽ⁿ⁺¹⁾(a + b)),  b̄ = −ȳ ψ⁽ⁿ⁺¹⁾(a + b)
+struct PolygammaDrop : detail::Special<PolygammaDrop> {
+    static constexpr std::string_view name = "polygamma_drop";
+    template <class T> static T number(T n, T a, T b)
+    {
+        if (a < 0 || b < 0) return detail::nan_of<T>;
+        return static_cast<T>(
+            detail::polygamma_drop(static_cast<unsigned>(n), static_cast<double>(a), static_cast<double>(b)));
+    }
+    template <class V> static constexpr V pull(wrt<0>, const V& g, const V& n, const V&, const V&, const V&)
+    {
+        return detail::unknown_derivative<PolygammaDrop>("n", g, n);
+    }
+    template <class V>
+    static constexpr V pull(wrt<1>, const V& g, const V& n, const V& a, const V& b, const V&)
+    {
+        return g * detail::special<PolygammaDrop>(n + lit(1), a, b);
+    }
+    template <class V>
+    static constexpr V pull(wrt<2>, const V& g, const V& n, const V& a, const V& b, const V&)
+    {
+        return -(g * detail::special<PolygammaOfOrder>(n + lit(1), a + b));
+    }
+};
+
+namespace detail {
+/// ψ(a) − ψ(a + b)
+template <class V> constexpr V digamma_drop(const V& a, const V& b)
+{
+    return special<PolygammaDrop>(zero_like(a), a, b);
+}
+}  // namespace detail
+
 /// y = B(a, b) = Γ(a) Γ(b) / Γ(a + b);  ā = ȳ y (ψ(a) − ψ(a + b))  (DLMF 5.12.1, 5.2.2)
 struct Beta : detail::Special<Beta> {
     static constexpr std::string_view name = "beta";
@@ -47,11 +98,11 @@ struct Beta : detail::Special<Beta> {
     }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& a, const V& b, const V& y)
     {
-        return g * (y * (digamma(a) - digamma(a + b)));
+        return g * (y * detail::digamma_drop(a, b));
     }
     template <class V> static constexpr V pull(wrt<1>, const V& g, const V& a, const V& b, const V& y)
     {
-        return g * (y * (digamma(b) - digamma(a + b)));
+        return g * (y * detail::digamma_drop(b, a));
     }
 };
 
@@ -67,11 +118,11 @@ struct BetaLn : detail::Special<BetaLn> {
     }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& a, const V& b, const V&)
     {
-        return g * (digamma(a) - digamma(a + b));
+        return g * detail::digamma_drop(a, b);
     }
     template <class V> static constexpr V pull(wrt<1>, const V& g, const V& a, const V& b, const V&)
     {
-        return g * (digamma(b) - digamma(a + b));
+        return g * detail::digamma_drop(b, a);
     }
 };
 
@@ -94,13 +145,13 @@ struct BetaDensity : detail::Special<BetaDensity> {
     static constexpr V pull(wrt<0>, const V& g, const V& a, const V& b, const V& x, const V& y)
     {
         using std::log;
-        return g * (y * (log(x) - digamma(a) + digamma(a + b)));
+        return g * (y * (log(x) - detail::digamma_drop(a, b)));
     }
     template <class V>
     static constexpr V pull(wrt<1>, const V& g, const V& a, const V& b, const V& x, const V& y)
     {
         using std::log1p;
-        return g * (y * (log1p(-x) - digamma(b) + digamma(a + b)));
+        return g * (y * (log1p(-x) - detail::digamma_drop(b, a)));
     }
     template <class V>
     static constexpr V pull(wrt<2>, const V& g, const V& a, const V& b, const V& x, const V& y)

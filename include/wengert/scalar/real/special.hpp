@@ -172,11 +172,19 @@ template <class N> [[gnu::noinline]] N special_rule(ScalarOp op, const N& g, con
     using std::exp;
     return op == ScalarOp::expint ? N(g * exp(x) / x) : N(g * elliptic_slope(op, x));
 }
+/// ψ(a) − ψ(a + b), of plain numbers without cancellation.
+template <class N> N digamma_drop_of(const N& a, const N& b)
+{
+    if constexpr (std::floating_point<N>)
+        return static_cast<N>(polygamma_drop(0, static_cast<double>(a), static_cast<double>(b)));
+    else
+        return digamma(a) - digamma(a + b);
+}
 /// By the first operand.
 template <class N>
 [[gnu::noinline]] N special_first_rule(ScalarOp op, const N& g, const N& x, const N& z, const N& y)
 {
-    if (op == ScalarOp::beta) return g * y * (digamma(x) - digamma(x + z));
+    if (op == ScalarOp::beta) return g * y * digamma_drop_of(x, z);
     if (op == ScalarOp::ellint_1) return g * elliptic_slopes(x, z)[0];
     if (op == ScalarOp::ellint_2) return g * elliptic_slopes(x, z)[1];
     return N(0.0);  // an order, a constant
@@ -188,7 +196,7 @@ template <class N>
     using std::sin, std::sqrt;
     const auto root = [&] { return sqrt(1.0 - x * x * sin(z) * sin(z)); };
     switch (op) {
-    case ScalarOp::beta: return g * y * (digamma(z) - digamma(x + z));
+    case ScalarOp::beta: return g * y * digamma_drop_of(z, x);
     case ScalarOp::polygamma: return g * polygamma(static_cast<unsigned>(plain_of(x)) + 1, z);
     case ScalarOp::ellint_1: return g / root();
     case ScalarOp::ellint_2: return g * root();
