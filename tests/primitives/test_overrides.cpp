@@ -235,8 +235,8 @@ template <class T> void run(Row<Concatenate>, const Tensor<T>& x)
         Shape all = x.shape(), other = x.shape();
         other[axis] = 2;
         all[axis] = 2 * x.shape()[axis] + 2;
-        const Extents extents{x.shape()[axis], 2, x.shape()[axis]};
-        agree_on_parts<T>(Concatenate{axis, all, extents}, Parts<T>{x, some<T>(other, 4), y});
+        const Extents ends{x.shape()[axis], x.shape()[axis] + 2, all[axis]};
+        agree_on_parts<T>(Concatenate{axis, all, ends}, Parts<T>{x, some<T>(other, 4), y});
     }
 }
 /// Indices below n, some of them from the end.

@@ -4,6 +4,8 @@
 #include <wengert/wengert.hpp>
 
 #include <functional>
+#include <string>
+#include <thread>
 
 namespace wg = wengert;
 using D = wg::Tensor<double>;
@@ -98,12 +100,59 @@ TEST_CASE("gradients before and behind a write under NoGrad add up; a tensor tha
     wg::backward(before + behind);
     CHECK(allclose(w.grad(), D{3.0, 7.0}));
 
-    const D y = sum(w * w), shares = w;
+    // who shares it keeps the old value, and nobody can tell whose gradient that of y is
+    {
+        const D y = sum(w * w), shares = w;
+        const int line = __LINE__ + 3;
+        {
+            wg::NoGrad none;
+            w -= D{0.5, 0.5};
+        }
+        try {
+            wg::backward(y);
+            FAIL("no error");
+        } catch (const wg::TapeError& e) {
+            CHECK(std::string(e.what()).find("test_written_variables.cpp:" + std::to_string(line)) !=
+                  std::string::npos);
+        }
+        CHECK(allclose(w.grad(), D{3.0, 7.0}));
+    }
+    const D best = w;  // nothing has been recorded of it
     {
         wg::NoGrad none;
-        w -= D{0.5, 0.5};
+        w -= D{0.25, 0.25};
+    }
+    w.zero_grad();
+    wg::backward(sum(w * w) + sum(best * best));
+    CHECK(allclose(w.grad(), 2.0 * w.detach()));
+}
+
+TEST_CASE("a copy that another thread has dropped shares nothing; a frozen function writes a live variable")
+{
+    D w = {1.0, 2.0};
+    w.requires_grad();
+    const D y = sum(w * w * w);
+    std::thread([w] {}).join();
+    {
+        wg::NoGrad none;
+        w -= 0.5;
     }
     wg::backward(y);
-    CHECK(allclose(w.grad(), D{3.0, 7.0}));
-    CHECK(allclose(shares.grad(), D{4.0, 10.0}));
+    CHECK(allclose(w.grad(), D{3.0, 12.0}));
+
+    auto step = wg::freeze([&](const D& g) {
+        w -= 0.1 * g;
+        return sum(g);
+    });
+    step.live(w);
+    for (int call = 0; call < 9; ++call) {
+        w.zero_grad();
+        const D loss = sum(w * w), want = 2.0 * w.detach();
+        {
+            wg::NoGrad none;
+            step(D{0.1, 0.1});
+        }
+        wg::backward(loss);
+        CHECK(allclose(w.grad(), want));
+    }
 }

@@ -147,14 +147,19 @@ inline void retain(Counted* x) noexcept
     }
 }
 
-/// True when this thread, the owner, holds so many references and nobody else holds any.
-inline bool has_references(const Counted* x, std::size_t count) noexcept
+/// True when the caller holds the only reference.
+inline bool is_unique(const Counted* x) noexcept
 {
-    return x->owner == this_thread && x->local == count && x->shared.load(std::memory_order_acquire) == 0;
+    return x->owner == this_thread && x->local == 1 && x->shared.load(std::memory_order_acquire) == 0;
 }
 
-/// True when the caller holds the only reference.
-inline bool is_unique(const Counted* x) noexcept { return has_references(x, 1); }
+/// References, of an object of this thread. Other threads may have released some that were taken here.
+inline std::int64_t references_to(const Counted* x) noexcept
+{
+    const std::int64_t shared = x->shared.load(std::memory_order_acquire);
+    return std::int64_t{x->local} +
+           (shared >= 0 ? shared / Counted::one : -((-shared + Counted::one - 1) / Counted::one));
+}
 
 /// An intrusive pointer; X has a static `disposal`.
 template <class X> class Ref {

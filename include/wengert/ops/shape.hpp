@@ -120,7 +120,7 @@ Tensor<T, D> concatenate(const Tensor<T, D>* parts, std::size_t n, std::int64_t 
                              "shapes " + to_string(first) + " and " + to_string(shape) +
                                  " differ in more than axis " + std::to_string(axis),
                              at);
-        op.extents.push_back(shape[op.axis]);
+        op.add(shape[op.axis]);
         op.shape[op.axis] += shape[op.axis];
         check_shape("concatenate", op.shape, at);  // each time: the next sum might wrap
     }

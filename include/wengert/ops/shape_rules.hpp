@@ -166,19 +166,20 @@ inline void describe_joined(Index& p, const Selection& part)
 struct Concatenate {
     static constexpr std::string_view name = "concatenate";
     std::size_t axis;
-    Shape shape;        ///< of the result
-    Extents extents{};  ///< of the inputs along the axis
+    Shape shape;     ///< of the result
+    Extents ends{};  ///< of the inputs along the axis
+    /// One more input.
+    void add(std::int64_t extent) { ends.push_back((ends.empty() ? 0 : ends.back()) + extent); }
     Selection part(std::size_t i) const
     {
-        std::int64_t first = 0;
-        for (std::size_t k = 0; k < i; ++k) first += extents[k];
-        return Selection::part(shape, axis, first, extents[i]);
+        const std::int64_t first = i == 0 ? 0 : ends[i - 1];
+        return Selection::part(shape, axis, first, ends[i] - first);
     }
     void describe(Index& p, std::size_t i) const
     {
         detail::demand_axis(axis, shape);
-        detail::demand(i < extents.size(),
-                       "the parameters are for " + std::to_string(extents.size()) + " operands");
+        detail::demand(i < ends.size(),
+                       "the parameters are for " + std::to_string(ends.size()) + " operands");
         detail::describe_joined(p, part(i));
     }
     template <class T> Ref<Block> value(const AnyTensor* const* in, std::size_t n) const

@@ -24,7 +24,8 @@ void check_stores(std::string_view primitive, const Shape& from, const Shape& to
 void check_target(std::string_view primitive, const AnyTensor& x, const Shape& viewed, const Site& at);
 
 /// The node that x has after a write that is not recorded: a variable stays one, also where operations have been recorded of it.
-/// When other tensors share its gradient, this one gets a gradient of its own, which begins with what has been added up so far.
+/// When other tensors share its gradient, this one gets a gradient of its own, which begins with what has been added up so far. If
+/// operations have been recorded as well, nobody can tell whose gradient theirs is: backward() refuses them.
 Ref<Node> node_kept(const AnyTensor& x, const Site& at);
 
 /// x takes its new value. A variable that was written while recording is an interior value from here on.

@@ -23,7 +23,9 @@ struct Node : Counted {
         rewritten = 4,
         packed = 8,
         rewound = 16,
-        severed = 32  ///< depends on what is consumed, so no sweep can pass it
+        severed = 32,  ///< depends on what is consumed, so no sweep can pass it
+        left =
+            64  ///< a variable that was written, at `at`, while operations recorded of it and another tensor had it
     };
 
     const Primitive* primitive = nullptr;

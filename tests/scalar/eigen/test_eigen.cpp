@@ -137,6 +137,28 @@ TEST_CASE("Expressions of an inverse and of a solve, which nobody stores")
     }
 }
 
+TEST_CASE("More equations than unknowns: each factorization has the derivative of its own solution")
+{
+    const auto slope = [](const auto& solved, Eigen::Index rows, Eigen::Index columns) {
+        const Plain a = Plain::Random(rows, columns), step = Plain::Random(rows, columns);
+        const auto first = [&](const auto& m) {
+            using N = typename std::decay_t<decltype(m)>::Scalar;
+            const Eigen::Matrix<N, Eigen::Dynamic, 1> ones = Eigen::Matrix<N, Eigen::Dynamic, 1>::Ones(rows);
+            return N(solved(m, ones)(0));
+        };
+        const M g = wg::grad([&](const M& m) { return R(first(m)); })(M(a.cast<R>()));
+        const double h = 1e-6,
+                     along = g.unaryExpr([](const R& x) { return x.value(); }).cwiseProduct(step).sum();
+        CHECK(along == Approx((first(Plain(a + h * step)) - first(Plain(a - h * step))) / (2 * h))
+                           .epsilon(1e-5)
+                           .margin(1e-7));
+    };
+    constexpr unsigned thin = Eigen::ComputeThinU | Eigen::ComputeThinV;
+    slope([](const auto& m, const auto& b) { return m.fullPivLu().solve(b).eval(); }, 13, 3);
+    slope([](const auto& m, const auto& b) { return m.bdcSvd(thin).solve(b).eval(); }, 24, 18);
+    slope([](const auto& m, const auto&) { return m.bdcSvd(thin).singularValues(); }, 24, 18);
+}
+
 TEST_CASE("A sparse solve, by the nonzeros")
 {
     const auto chain = [](const V& d) {

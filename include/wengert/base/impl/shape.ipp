@@ -1,6 +1,8 @@
 // The bodies of shape.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
+#include <bit>
+
 #include "../separate.hpp"
 #include "../shape.hpp"
 
@@ -8,8 +10,9 @@ namespace wengert {
 
 WENGERT_INLINE void Extents::resize_on_heap(std::size_t rank)
 {
-    if (rank > inline_rank && rank > rank_) {
-        auto* grown = new std::int64_t[rank];
+    // there is room for the next power of two, so that a list which grows one by one is not copied each time
+    if (rank > inline_rank && rank > rank_ && (!on_heap() || rank > std::bit_ceil(rank_))) {
+        auto* grown = new std::int64_t[std::bit_ceil(rank)];
         std::memcpy(grown, data(), rank_ * sizeof(std::int64_t));
         release();
         heap_ = grown;

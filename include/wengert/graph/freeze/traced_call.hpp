@@ -31,6 +31,8 @@ private:
     std::shared_ptr<Trace> trace_;
     const std::vector<AnyTensor*>& live_;
     std::vector<AnyTensor> all_, before_;
+    std::vector<std::pair<std::uint8_t, Site>>
+        nodes_;  ///< flags and lines of the nodes in before_, which a write changes as these share them
     bool ended_ = false;
 };
 

@@ -51,25 +51,30 @@ WENGERT_INLINE void check_target(std::string_view primitive, const AnyTensor& x,
                          at);
 }
 
-/// Is x the only tensor that has its node? All others are operations that were recorded of it.
-inline bool shared_by_operations_alone(const AnyTensor& x)
+/// How many of `most` references to a variable's node are inputs of operations that were recorded of it.
+inline std::int64_t recorded_uses(const Node& leaf, std::int64_t most)
 {
-    const Node& leaf = *x.node;
     const TapeExtension* const numbers = Tape::current().extension;
-    std::size_t references = 1;
-    for (const Node* n = leaf.next; n; n = n->next) {
-        references += static_cast<std::size_t>(std::count(n->inputs, n->inputs + n->input_count, &leaf));
-        if (numbers) references += numbers->references(*numbers, *n, leaf);
+    std::int64_t uses = 0;
+    for (const Node* n = leaf.next; n && uses < most; n = n->next) {
+        uses += std::count(n->inputs, n->inputs + n->input_count, &leaf);
+        if (numbers) uses += static_cast<std::int64_t>(numbers->references(*numbers, *n, leaf));
     }
-    return has_references(&leaf, references);
+    return uses;
 }
 
 WENGERT_INLINE Ref<Node> node_kept(const AnyTensor& x, const Site& at)
 {
     if (!is_variable(x)) return {};
-    if (is_unique(x.node.get()) || shared_by_operations_alone(x)) return x.node;
+    if (is_unique(x.node.get())) return x.node;
+    const std::int64_t others = references_to(x.node.get()) - 1, uses = recorded_uses(*x.node, others);
+    if (uses == others) return x.node;
     auto own = make_leaf(*x.value, 0, at);
     own->set_gradient(Ref<Block>(x.node->gradient()));
+    if (uses > 0) {
+        x.node->flags |= Node::left;
+        x.node->at = at;
+    }
     return own;
 }
 

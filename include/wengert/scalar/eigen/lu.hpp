@@ -94,6 +94,11 @@ class FullPivLU<Matrix<wengert::Real<T>, R, C, O, MR, MC>>
                                      FullPivLU<Matrix<T, R, C, O, MR, MC>>,
                                      FullPivLU<Matrix<wengert::Real<T>, R, C, O | DontAlign, MR, MC>>> {
 public:
+    /// Eigen's solution of more equations than unknowns is that of the rows which have the pivots.
+    static bool keeps_up(const FullPivLU<Matrix<T, R, C, O, MR, MC>>& p)
+    {
+        return p.rows() == p.cols() && p.rank() == p.cols();
+    }
     FullPivLU() = default;
     FullPivLU(Index, Index) {}
     template <class Input> explicit FullPivLU(const EigenBase<Input>& a) { this->compute(a); }

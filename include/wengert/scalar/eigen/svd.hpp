@@ -1,4 +1,4 @@
-// JacobiSVD of matrices of reals.
+// JacobiSVD and BDCSVD of matrices of reals.
 #pragma once
 
 #include "ranks.hpp"
@@ -117,6 +117,28 @@ public:
     JacobiSVD() = default;
     JacobiSVD(Index, Index, unsigned options = 0) { this->options_ = options; }
     template <class Input> explicit JacobiSVD(const EigenBase<Input>& a, unsigned options = 0)
+    {
+        this->compute(a, options);
+    }
+};
+
+/// Its own operations set small numbers to 0 and find singular values by iteration, so they have no derivative: what needs recorded
+/// ones is JacobiSVD's.
+template <class T, int R, int C, int O, int MR, int MC>
+    requires(wengert::detail::is_fused(O))
+struct internal::traits<BDCSVD<Matrix<wengert::Real<T>, R, C, O, MR, MC>>>
+    : traits<JacobiSVD<Matrix<wengert::Real<T>, R, C, O, MR, MC>>> {};
+template <class T, int R, int C, int O, int MR, int MC>
+    requires(wengert::detail::is_fused(O))
+class BDCSVD<Matrix<wengert::Real<T>, R, C, O, MR, MC>>
+    : public wengert::detail::RealSvd<BDCSVD<Matrix<wengert::Real<T>, R, C, O, MR, MC>>,
+                                      Matrix<wengert::Real<T>, R, C, O, MR, MC>,
+                                      BDCSVD<Matrix<T, R, C, O, MR, MC>>,
+                                      JacobiSVD<Matrix<wengert::Real<T>, R, C, O | DontAlign, MR, MC>>> {
+public:
+    BDCSVD() = default;
+    BDCSVD(Index, Index, unsigned options = 0) { this->options_ = options; }
+    template <class Input> explicit BDCSVD(const EigenBase<Input>& a, unsigned options = 0)
     {
         this->compute(a, options);
     }

@@ -9,8 +9,16 @@ namespace wengert {
 namespace detail {
 
 /// Adds the swept cotangents to the gradients. Everything that can fail happens before the first gradient changes.
-inline void commit_gradients(const Walk& walk)
+inline void commit_gradients(const Walk& walk, const Site& at)
 {
+    for (const auto& leaf : walk.leaves())
+        if (leaf->flags & Node::left)
+            fail<TapeError>("backward",
+                            "a variable of shape " + to_string(leaf->shape) +
+                                " was written under NoGrad at " + to_string(leaf->at) +
+                                ", after operations had been recorded of it and while another tensor or an "
+                                "operation held a copy: call backward() before the write, or copy detach()",
+                            at);
     std::vector<Ref<Block>> sums;
     sums.reserve(walk.leaves().size());
     for (const auto& leaf : walk.leaves()) {
@@ -50,7 +58,7 @@ WENGERT_INLINE void backward_any(const AnyTensor& y, Ref<Block> cotangent, const
     Walk walk(tape, 0, options.retain);
     std::pair<Node*, AnyTensor> root(y.node.get(), AnyTensor{std::move(cotangent), {}});
     walk.run(&root, 1);
-    commit_gradients(walk);
+    commit_gradients(walk, at);
     if (tape.extension && !options.retain) tape.extension->used_up(*tape.extension, walk.oldest());
 }
 

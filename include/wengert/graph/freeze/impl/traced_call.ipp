@@ -1,6 +1,8 @@
 // The bodies of traced_call.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
+#include <tuple>
+
 #include "../../../base/separate.hpp"
 #include "../check.hpp"
 #include "../frozen_derivatives.hpp"
@@ -16,7 +18,11 @@ WENGERT_INLINE TracedInputs::TracedInputs(const std::vector<Ref<Block>>& inputs,
 {
     trace_->bodies_twice = bodies_twice;
     for (const Ref<Block>& b : inputs) all_.push_back(traced_input(*trace_, b, at));
-    for (const AnyTensor* t : live_) before_.push_back(*t);
+    for (const AnyTensor* t : live_) {
+        before_.push_back(*t);
+        nodes_.push_back(t->node ? std::pair(t->node->flags, t->node->at)
+                                 : std::pair(std::uint8_t{0}, Site{}));
+    }
     for (std::size_t i = 0; i < live_.size(); ++i) {
         live_[i]->value = all_[first_live() + i].value;
         if (depends_now(before_[i])) live_[i]->node = {};
@@ -27,8 +33,14 @@ WENGERT_INLINE Recorder& TracedInputs::recorder() const noexcept { return *trace
 
 WENGERT_INLINE TracedInputs::~TracedInputs()
 {
-    for (std::size_t i = 0; i < live_.size(); ++i)
-        if (!ended_ || !updated(i)) *live_[i] = before_[i];
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+        AnyTensor& t = *live_[i];
+        if (!ended_ || !updated(i))
+            t = before_[i];
+        else if (is_variable(t) && is_variable(before_[i]))
+            t.node = before_[i].node;  // as in a replay
+        if (is_variable(before_[i])) std::tie(before_[i].node->flags, before_[i].node->at) = nodes_[i];
+    }
 }
 
 WENGERT_INLINE LiveRestore::LiveRestore(const std::vector<AnyTensor*>& live) : live_(live)

@@ -228,7 +228,7 @@ WENGERT_INLINE ValueId RowsAtOnce::join(const GraphNode& n)
             shape[all.axis] = 1;
             part = reshaped(n, part, shape);
         }
-        all.extents.push_back(r_.node(part).shape[all.axis]);
+        all.add(r_.node(part).shape[all.axis]);
         x.push_back(part);
     }
     return written(n, Fn::join, std::move(x), all.shape, &all);
