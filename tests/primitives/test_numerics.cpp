@@ -150,7 +150,7 @@ TEMPLATE_TEST_CASE("numerics: the normal distribution in its lower tail, as long
     const auto x = linspace<TestType>(static_cast<TestType>(last), TestType(1), 2001);
     const auto y = normal_cdf(x), z = gelu(x);
     double worst = 0;
-    for (std::int64_t i = 0; i < x.size(); ++i) {
+    for (std::int64_t i = 0; i < 2001; ++i) {
         const long double at = x(i).item(), want = 0.5L * std::erfc(-at / std::sqrt(2.0L));
         worst = std::max(worst, error(y(i).item(), static_cast<double>(want)));
         if (at != 0) worst = std::max(worst, error(z(i).item(), static_cast<double>(at * want)));

@@ -219,7 +219,7 @@ TEST_CASE("every primitive as emitted C and C++, in one object", "[emit]")
             return list;
         },
         p.inputs));
-    const Compiled object({p}, true, at_night() ? "-O1" : "-O0");
+    const Compiled object({p}, true, {at_night() ? "-O1" : "-O0"});
     if (!object.object) return;
     for (std::size_t k = 0; k < all.size(); ++k) {
         const Both want = everything(all[k]);
