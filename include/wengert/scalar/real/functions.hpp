@@ -148,7 +148,8 @@ template <detail::ActiveNumber X> X sign(const X& x)
     return x > X(0) ? X(1) : x < X(0) ? X(-1) : x == X(0) ? X(0) : floor(x);
 }
 /// x limited to [lo, hi]; hi wins where lo > hi. The gradient is 1 inside and at the bounds, as for tensors.
-template <class A, class L, class H, class R = detail::number_of_three<A, L, H>>
+template <class A, class L, class H, class R = detail::number_of_three<A, L, H>,
+          class = std::void_t<detail::number_of<A, R>, detail::number_of<L, R>, detail::number_of<H, R>>>
 R clip(const A& x, const L& lo, const H& hi)
 {
     const R z(x), low(lo), high(hi);
