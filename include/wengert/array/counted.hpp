@@ -156,9 +156,8 @@ inline bool is_unique(const Counted* x) noexcept
 /// References, of an object of this thread. Other threads may have released some that were taken here.
 inline std::int64_t references_to(const Counted* x) noexcept
 {
-    const std::int64_t shared = x->shared.load(std::memory_order_acquire);
-    return std::int64_t{x->local} +
-           (shared >= 0 ? shared / Counted::one : -((-shared + Counted::one - 1) / Counted::one));
+    const std::int32_t flags = Counted::one - 1, shared = x->shared.load(std::memory_order_acquire);
+    return std::int64_t{x->local} + (shared & ~flags) / Counted::one;
 }
 
 /// An intrusive pointer; X has a static `disposal`.

@@ -22,11 +22,13 @@ inline double cot_derivative(unsigned n, double c)
     return y;
 }
 
+/// B₂, B₄, …, B₁₆
+inline constexpr std::array bernoulli{1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                      5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
+
 /// ψ⁽ⁿ⁾ of a large x by its asymptotic series (6.3.18, 6.4.11), (−1)ⁿ⁺¹ (n − 1)! left out where n > 0.
 inline double polygamma_far(unsigned n, double x)
 {
-    constexpr std::array bernoulli{1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
-                                   5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
     const double square = x * x, order = n;
     double term = n == 0 ? 1 : order, sum = n == 0 ? std::log(x) - 0.5 / x : 1 + 0.5 * order / x;
     for (std::size_t k = 0; k < bernoulli.size(); ++k) {
@@ -87,8 +89,6 @@ inline double polygamma_drop(unsigned n, double a, double b)
     for (; a < 16 + n; ++a) sum += drop(a, n + 1);
     const double order = n ? n : 1;
     double far = n == 0 ? std::log1p(b / a) + 0.5 * drop(a, 1) : drop(a, n) + 0.5 * order * drop(a, n + 1);
-    constexpr std::array bernoulli{1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
-                                   5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
     double factor = 1;  // (2k + n − 1)! / ((2k)! (n − 1)!), and for n = 0 1 / 2k
     for (unsigned k = 0; k < bernoulli.size(); ++k) {
         const double i = 2.0 * (k + 1);

@@ -53,9 +53,9 @@ template <class T> struct PivotProduct {
     PivotProduct(T sign, const T* f, std::size_t n) : mantissa(sign)
     {
         for (std::size_t k = 0; k < n; ++k) {
-            int e = 0;
-            mantissa = std::frexp(mantissa * std::frexp(f[k * (n + 1)], &e), &shift_);
-            exponent += e + shift_;
+            int e = 0, shift = 0;
+            mantissa = std::frexp(mantissa * std::frexp(f[k * (n + 1)], &e), &shift);
+            exponent += e + shift;
         }
     }
     T times(T x) const
@@ -63,9 +63,6 @@ template <class T> struct PivotProduct {
         const long most = 4L * std::numeric_limits<T>::max_exponent;
         return std::ldexp(mantissa * x, static_cast<int>(std::clamp(exponent, -most, most)));
     }
-
-private:
-    int shift_ = 0;
 };
 
 }  // namespace detail

@@ -133,8 +133,8 @@ public:
     {
         const auto right = b.template cast<Scalar>().eval();
         const wengert::detail::Dense<Scalar> solution = solved_at_once(right);
-        x.derived() =
-            solution;  // not moved: evaluators of expressions have the address of x's elements already
+        // not moved: evaluators of expressions have the address of x's elements already
+        x.derived() = solution;
     }
     template <class B>
     wengert::detail::Dense<Scalar> solved_at_once(const B& b, const wengert::Site& at = {}) const
