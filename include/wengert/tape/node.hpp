@@ -24,8 +24,8 @@ struct Node : Counted {
         packed = 8,
         rewound = 16,
         severed = 32,  ///< depends on what is consumed, so no sweep can pass it
-        left =
-            64  ///< a variable that was written, at `at`, while operations recorded of it and another tensor had it
+        /// A variable that was written, at `at`, while operations recorded of it and another tensor had it.
+        left = 64
     };
 
     const Primitive* primitive = nullptr;

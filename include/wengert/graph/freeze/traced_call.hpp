@@ -31,8 +31,8 @@ private:
     std::shared_ptr<Trace> trace_;
     const std::vector<AnyTensor*>& live_;
     std::vector<AnyTensor> all_, before_;
-    std::vector<std::pair<std::uint8_t, Site>>
-        nodes_;  ///< flags and lines of the nodes in before_, which a write changes as these share them
+    /// Flags and lines of the nodes in before_: a write in f changes them, since these share the nodes.
+    std::vector<std::pair<std::uint8_t, Site>> nodes_;
     bool ended_ = false;
 };
 
