@@ -20,8 +20,6 @@ namespace detail {
 /// 1964, 6.4.10 and 6.4.11).
 template <class V> V hurwitz_sum(unsigned n, const V& x)
 {
-    constexpr double bernoulli[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
-                                    5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
     const auto power = [](const V& inverse, unsigned exponent) {
         V p = inverse;
         for (unsigned k = 1; k < exponent; ++k) p = p * inverse;
@@ -30,8 +28,8 @@ template <class V> V hurwitz_sum(unsigned n, const V& x)
     V sum = power(lit(1) / x, n + 1);
     for (unsigned k = 1; k < 10 + n; ++k) sum = sum + power(lit(1) / (x + lit(k)), n + 1);
     const V w = x + lit(10 + n), inverse = lit(1) / w, u = inverse * inverse;
-    double factors[std::size(bernoulli)], rising = 1;  // (n + 1)(n + 2)…(n + 2k − 1) / (2k)!
-    for (unsigned k = 1; k <= std::size(bernoulli); ++k) {
+    double factors[bernoulli.size()], rising = 1;  // (n + 1)(n + 2)…(n + 2k − 1) / (2k)!
+    for (unsigned k = 1; k <= bernoulli.size(); ++k) {
         rising *= k == 1 ? (n + 1.0) / 2 : (n + 2.0 * k - 2) * (n + 2.0 * k - 1) / ((2.0 * k - 1) * 2 * k);
         factors[k - 1] = bernoulli[k - 1] * rising;
     }
