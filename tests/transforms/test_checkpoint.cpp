@@ -435,3 +435,41 @@ TEST_CASE("what f makes and writes itself, and derivatives that it takes inside,
         CHECK(allclose(second(f), checkpointed, 1e-12));
     }
 }
+
+TEST_CASE("levels that have ended when a checkpoint runs again are none of its captures")
+{
+    // In the outer sweep the inner transform has the number of the one in which f was recorded.
+    const auto inner_with = [](bool kept) {
+        return [kept](const D& x) {
+            return grad([&](const D& u) {
+                const auto scaled = [](const D& p) { return p * 0.7; };
+                const D y = kept ? checkpoint(scaled)(x) : scaled(x);
+                return sum(square(x * y(0) + u * u));
+            })(x);
+        };
+    };
+    const auto pushed_with = [](bool kept) {
+        return [kept](const D& x) {
+            const auto h = [&](const D& u) {
+                const D k = x * u;
+                const auto f = [k](const D& p) { return p * p * 0.7 + k; };
+                return kept ? checkpoint(f)(x) : f(x);
+            };
+            return jvp(h, x, x).second;
+        };
+    };
+    const D x = {0.35, -0.6};
+    const auto check = [&](const auto& inner) {
+        const auto f = [&](const D& t) { return sum(square(checkpoint(inner(true))(t))); };
+        const auto plain = [&](const D& t) { return sum(square(inner(false)(t))); };
+        const auto norm_of = [](const D& d) { return sum(d * d).item(); };
+        CHECK(norm_of(hessian(f)(x) - hessian(plain)(x)) < 1e-24);
+        const auto twice_back = [&](const auto& g) {
+            return grad([&](const D& u) { return sum(grad(g)(u) * x); })(x);
+        };
+        CHECK(norm_of(twice_back(f) - twice_back(plain)) < 1e-24);
+        CHECK(check_grads(f, x, {.order = 2}).ok);
+    };
+    check(inner_with);
+    check(pushed_with);
+}

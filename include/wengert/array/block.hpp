@@ -78,6 +78,10 @@ inline LentOwner& lender_of(Block& b) noexcept
 void destroy_block(Counted* counted) noexcept;
 inline const Disposal Block::disposal{destroy_block, true};
 
+/// Gives back the elements, or a view's share in them, of a block that nobody will read again. What is left stands for the value
+/// by its address, type and shape.
+void drop_elements(Block& b) noexcept;
+
 /// A header without elements. Its own function, so that the short path below stays short.
 inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_t count)
 {

@@ -43,7 +43,7 @@ struct Captured {
 
     void add(const Node& n)
     {
-        levels |= n.mask;
+        levels |= Tape::current().living_levels(n);
         if (n.leaf() && std::find(variables.begin(), variables.end(), n.sequence) == variables.end())
             variables.push_back(n.sequence);
     }

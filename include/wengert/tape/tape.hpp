@@ -182,6 +182,15 @@ public:
                 return true;
         return false;
     }
+    /// Those of its levels that have not ended.
+    std::uint64_t living_levels(const Node& n) const noexcept
+    {
+        std::uint64_t living = 0;
+        for (std::uint64_t rest = n.mask & below(depth_); rest; rest &= rest - 1)
+            if (const auto l = static_cast<std::size_t>(std::countr_zero(rest)); is_of(n, l))
+                living |= bit(l);
+        return living;
+    }
     static constexpr std::uint64_t bit(std::size_t level) { return std::uint64_t{1} << level; }
     static constexpr std::uint64_t below(std::size_t level) { return bit(level) - 1; }
 

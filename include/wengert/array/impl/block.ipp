@@ -20,14 +20,10 @@ __attribute__((noinline)) inline void return_elements(Block* b) noexcept
     std::launder(reinterpret_cast<LentOwner*>(b->local))->~LentOwner();
 }
 
-WENGERT_INLINE void destroy_block(Counted* counted) noexcept
+/// Of an owner.
+inline void give_elements_back(Thread* t, Block* b) noexcept
 {
-    auto* b = static_cast<Block*>(counted);
-    Thread* t = this_thread;
-    Block* base = b->base;
-    if (base)
-        b->view_strides.~Strides();
-    else if (b->capacity) {
+    if (b->capacity) {
         if (b->access.device) [[unlikely]]
             return_elements(b);
         else if (t)
@@ -37,12 +33,37 @@ WENGERT_INLINE void destroy_block(Counted* counted) noexcept
     } else if (b->lent) [[unlikely]] {
         return_elements(b);
     }
+}
+
+WENGERT_INLINE void destroy_block(Counted* counted) noexcept
+{
+    auto* b = static_cast<Block*>(counted);
+    Thread* t = this_thread;
+    Block* base = b->base;
+    if (base)
+        b->view_strides.~Strides();
+    else
+        give_elements_back(t, b);
     b->~Block();
     if (t)
         t->blocks.give(b);
     else
         std::free(b);
     if (base) release(base, Block::disposal);  // one level deep: a base is no view
+}
+
+WENGERT_INLINE void drop_elements(Block& b) noexcept
+{
+    Block* base = std::exchange(b.base, nullptr);
+    if (base)
+        b.view_strides.~Strides();
+    else
+        give_elements_back(this_thread, &b);
+    b.data = nullptr;
+    b.capacity = 0;
+    b.strided = b.lent = false;
+    b.access.device = 0;
+    if (base) release(base, Block::disposal);
 }
 
 WENGERT_INLINE __attribute__((noinline)) void take_elements(Thread& t, Block* b, std::size_t bytes)

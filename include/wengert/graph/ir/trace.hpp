@@ -1,7 +1,7 @@
 // Trace: the recorder that writes down everything a piece of code does, as a graph.
 //
 // Values are known by their blocks. A trace holds every block that it has seen, so no address comes twice and nothing is
-// written in place. A block that no operation of the trace has made is a constant, or, when an enclosing trace knows it, a
+// written in place. Of results that nobody else holds it gives the elements back from time to time. A block that no operation of the trace has made is a constant, or, when an enclosing trace knows it, a
 // captured input; so are variables in a trace within another one, also those that the enclosing trace takes for constants, as
 // the loop that the inner trace becomes has to hand their derivatives on.
 #pragma once
@@ -63,10 +63,17 @@ public:
     void constant(const Block& b, const Site& at)
     {
         from_outside_.push_back(Ref<Block>(const_cast<Block*>(&b)));
+        ++references_from_outside_[&b];
         if (outer_ && !again) outer_->constant(b, at);
     }
     /// What is constant in the graph and in bodies of its loops, as the function captures it.
     const std::vector<Ref<Block>>& from_outside() const noexcept { return from_outside_; }
+    /// How often a block stands there.
+    std::int64_t references_from_outside(const Block& b) const
+    {
+        const auto at = references_from_outside_.find(&b);
+        return at == references_from_outside_.end() ? 0 : at->second;
+    }
     /// The trace in which this one is of a body, or null.
     const Trace* around() const;
     /// A value of a body that has been traced, and that the program holds on to: it is that of no step, and must not be read. One that
@@ -115,6 +122,8 @@ private:
     /// A block that has a value keeps it.
     void know(const Block& b, ValueId v);
     ValueId remember(const Ref<Block>& b, ValueId v);
+    /// Gives back the elements of results that only this trace holds.
+    void drop_dead_elements();
     /// v, or where it has been computed under NoGrad its stop_gradient: what is used outside of that scope.
     ValueId as_constant(ValueId v);
 
@@ -125,11 +134,14 @@ private:
     int constants_ = 0;        ///< Tape::constants when it began
     int lowered_ = 0;          ///< Tape::lowered when it began: higher in a rule that runs meanwhile
     Graph graph_;
-    IdTable known_;                   ///< by block
-    std::vector<Ref<Block>> blocks_;  ///< of every value
+    IdTable known_;                       ///< by block
+    std::vector<Ref<Block>> blocks_;      ///< of every value
+    std::vector<ValueId> with_elements_;  ///< results whose elements do not lie in the block itself
+    std::size_t bytes_with_elements_ = 0, most_bytes_ = std::size_t{64} << 20;
     std::vector<AnyTensor> captured_;
     std::unordered_map<const Node*, ValueId> variables_;  ///< those of them with a node
     std::vector<Ref<Block>> aliases_, from_outside_;
+    std::unordered_map<const Block*, std::int64_t> references_from_outside_;
     std::vector<Left> left_;
     std::unordered_map<ValueId, ValueId>
         unrecorded_;  ///< computed under NoGrad; its stop_gradient once there is one

@@ -175,20 +175,16 @@ WENGERT_INLINE std::uint64_t Tape::nested_dependence(const AnyTensor* const* in,
     for (std::size_t i = 0; i < n; ++i) {
         const Node* node = in[i]->node.get();
         if (!node) continue;
-        for (std::uint64_t rest = node->mask; rest; rest &= rest - 1) {
-            const auto l = static_cast<std::size_t>(std::countr_zero(rest));
-            const bool alive = l < depth_ && is_of(*node, l);
-            if (alive)
-                all |= bit(l);
-            else if (!lowered)
-                fail<TapeError>(
-                    primitive,
-                    "the operand of shape " + to_string(node->shape) + ", made by " +
-                        std::string(node->primitive->name) + " at " + to_string(node->at) +
-                        ", escaped from a transform (grad, jvp, …) that has ended; return it from the "
-                        "transformed function or use detach()",
-                    at);
-        }
+        const std::uint64_t living = living_levels(*node);
+        if (living != node->mask && !lowered)
+            fail<TapeError>(
+                primitive,
+                "the operand of shape " + to_string(node->shape) + ", made by " +
+                    std::string(node->primitive->name) + " at " + to_string(node->at) +
+                    ", escaped from a transform (grad, jvp, …) that has ended; return it from the "
+                    "transformed function or use detach()",
+                at);
+        all |= living;
     }
     return all & active;
 }

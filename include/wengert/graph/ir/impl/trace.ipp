@@ -68,6 +68,28 @@ WENGERT_INLINE void Trace::operation(const Primitive& p, const void* op, const B
     const ValueId v = graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at, segment);
     if (hides) unrecorded_[v] = no_value;
     remember(Ref<Block>(&out), v);
+    if (p.effects || (!out.capacity && !out.base)) return;
+    with_elements_.push_back(v);
+    bytes_with_elements_ += out.capacity;
+    if (bytes_with_elements_ > most_bytes_) drop_dead_elements();
+}
+
+WENGERT_INLINE void Trace::drop_dead_elements()
+{
+    const auto is_dead = [&](ValueId v) { return is_unique(blocks_[v].get()); };
+    const auto drop = [&](bool views) {
+        std::erase_if(with_elements_, [&](ValueId v) {
+            Block& b = *blocks_[v];
+            const bool dead = b.is_view() == views && is_dead(v);
+            if (dead) drop_elements(b);
+            return dead;
+        });
+    };
+    drop(true);  // a view holds what it shows
+    drop(false);
+    bytes_with_elements_ = 0;
+    for (const ValueId v : with_elements_) bytes_with_elements_ += blocks_[v]->capacity;
+    most_bytes_ = std::max(most_bytes_, 2 * bytes_with_elements_);
 }
 
 struct StopGradientOf {

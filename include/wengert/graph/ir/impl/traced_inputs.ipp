@@ -14,13 +14,16 @@ WENGERT_INLINE AnyTensor traced_input(Trace& trace, const Ref<Block>& b, const S
     return header;
 }
 
-/// References to a block that are not the trace's own, not a view's, and not in `held`.
-inline std::int64_t outside_references(const Block& b,
+/// References to a block that are not a trace's own, not a view's, and not in `held`.
+inline std::int64_t outside_references(const Trace& trace, const Block& b,
                                        const std::unordered_map<const Block*, std::int64_t>& held)
 {
     const auto at = held.find(&b);
-    return static_cast<std::int64_t>(b.Counted::local) + (b.shared.load(std::memory_order_relaxed) >> 2) - 1 -
-           (at != held.end() ? at->second : 0);
+    std::int64_t n = static_cast<std::int64_t>(b.Counted::local) +
+                     (b.shared.load(std::memory_order_relaxed) >> 2) - 1 -
+                     (at != held.end() ? at->second : 0);
+    for (const Trace* t = &trace; t; t = t->around()) n -= t->references_from_outside(b);
+    return n;
 }
 
 WENGERT_INLINE std::vector<ValueId> escaped(Trace& trace, const HeldBlocks& held, std::size_t inputs)
@@ -34,12 +37,11 @@ WENGERT_INLINE std::vector<ValueId> escaped(Trace& trace, const HeldBlocks& held
     for (const auto& b : trace.blocks())
         if (b && b->base) ++count[b->base];
     for (const auto& b : trace.aliases()) ++count[b->base];
-    for (const Trace* t = &trace; t; t = t->around())
-        for (const auto& b : t->from_outside()) ++count[b.get()];
     const Graph& g = trace.graph();
     std::vector<ValueId> found;
     for (ValueId v = 0; v < g.size(); ++v)
-        if (counts(g.node(v)) && trace.blocks()[v] && outside_references(*trace.blocks()[v], count) > 0)
+        if (counts(g.node(v)) && trace.blocks()[v] &&
+            outside_references(trace, *trace.blocks()[v], count) > 0)
             found.push_back(v);
     return found;
 }
