@@ -1,6 +1,7 @@
 #include "catch.hpp"
 
 #include <wengert/scalar.hpp>
+#include <wengert/implicit.hpp>
 #include <wengert/wengert.hpp>
 
 #include <functional>
@@ -155,4 +156,66 @@ TEST_CASE("a copy that another thread has dropped shares nothing; a frozen funct
         wg::backward(loss);
         CHECK(allclose(w.grad(), want));
     }
+}
+
+TEST_CASE("a copy of a variable that a function run by the library writes is a value of that run")
+{
+    const auto slope = [](const auto& f) {
+        D x = {0.3};
+        x.requires_grad();
+        const D y = f(x);
+        wg::backward(sum(y));
+        return x.grad().item();
+    };
+    const std::vector<std::function<D(const D&)>> bodies = {[](const D& x) {
+                                                                D y = x;
+                                                                y += sin(y);
+                                                                return y;
+                                                            },
+                                                            [](const D& x) {
+                                                                D y = x;
+                                                                y *= y;
+                                                                return y;
+                                                            },
+                                                            [](const D& x) {
+                                                                D y = x;
+                                                                view(y, 0) -= exp(x(0));
+                                                                return y;
+                                                            },
+                                                            [](const D& x) {
+                                                                D y = x;
+                                                                y *= 2.0;
+                                                                y += sin(x);
+                                                                return y;
+                                                            }};
+    for (const auto& body : bodies) {
+        const double right = slope(body);
+        CHECK(right == wg::grad([&](const D& x) { return sum(body(x)); })(D{0.3}).item());
+        CHECK(slope(wg::checkpoint(body)) == right);
+        CHECK(slope(wg::preaccumulate(body)) == right);
+        CHECK(slope(wg::freeze(wg::checkpoint(body))) == right);
+        CHECK(slope([&](const D& x) {
+                  return wg::checkpoint([&body, x](const D& one) { return body(x) * one; })(D{1.0});
+              }) == right);
+        CHECK(slope([&](const D& x) {
+                  return wg::checkpoint_loop(body, x, wg::LoopOptions<D>{.steps = 1, .snapshots = 1});
+              }) == right);
+    }
+    const auto quiet = [](const D& a) {
+        D c = a;
+        {
+            const wg::NoGrad none;
+            c *= 2.0;
+        }
+        return c * a;
+    };
+    CHECK(slope(quiet) == 0.6);
+    CHECK(slope(wg::checkpoint(quiet)) == 0.6);
+    const auto flow = [](const D& v, const D&, const D& q) {
+        D y = q;
+        y *= v;
+        return y;
+    };
+    const double e = slope([&](const D& x) { return wg::odeint_adjoint(flow, D{1.0}, D{0.0, 1.0}, x); });
+    CHECK(e == Approx(std::exp(0.3)).epsilon(1e-6));
 }

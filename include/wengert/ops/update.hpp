@@ -25,7 +25,8 @@ void check_target(std::string_view primitive, const AnyTensor& x, const Shape& v
 
 /// The node that x has after a write that is not recorded: a variable stays one, also where operations have been recorded of it.
 /// When other tensors share its gradient, this one gets a gradient of its own, which begins with what has been added up so far. If
-/// operations have been recorded as well, nobody can tell whose gradient theirs is: backward() refuses them.
+/// operations have been recorded as well, nobody can tell whose gradient theirs is: backward() refuses them. Where the library runs a
+/// function without recording it, what is written is a value of that run.
 Ref<Node> node_kept(const AnyTensor& x, const Site& at);
 
 /// x takes its new value. A variable that was written while recording is an interior value from here on.

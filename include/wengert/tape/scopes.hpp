@@ -29,11 +29,16 @@ private:
 /// Nothing is recorded while it lives: for optimizers and measurements.
 class NoGrad {
 public:
-    NoGrad() : constants_(Tape::current().constants, Tape::current().constants + 1) {}
+    NoGrad()
+        : constants_(Tape::current().constants, Tape::current().constants + 1),
+          quiet_(Tape::current().quiet, within_run_ ? Tape::Quiet::run : Tape::Quiet::no)
+    {}
 
 private:
+    const bool within_run_ = Tape::current().quiet == Tape::Quiet::run;
     detail::Unrecorded unrecorded_;
     Restore<int> constants_;
+    Restore<Tape::Quiet> quiet_;
 };
 
 /// While it lives, a NaN or Inf that an operation or a derivative makes throws a NumericError that names it. Reals then keep the

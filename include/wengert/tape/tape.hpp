@@ -224,7 +224,9 @@ public:
     std::uint64_t forward_levels = 0;
     std::uint64_t levels_of_loops = 0;  ///< levels at which loops record whose bodies are being traced
     int constants = 0;                  ///< scopes of NoGrad that are open
-    int lowered = 0;                    ///< > 0 while a rule runs: values of inner levels are then legitimate
+    /// What does not record is no NoGrad of the user's, but a rule of the sweep, or a function that the library runs.
+    enum class Quiet : std::uint8_t { no, rule, run } quiet = Quiet::no;
+    int lowered = 0;  ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;
     bool save_all = false;              ///< nodes keep every input and the output (audit)
     bool allow_nan = false;             ///< switches the zero-cotangent rule off
@@ -291,12 +293,14 @@ namespace detail {
 class Unrecorded {
 public:
     Unrecorded()
-        : active_(Tape::current().active, 0), lowered_(Tape::current().lowered, Tape::current().lowered + 1)
+        : active_(Tape::current().active, 0), lowered_(Tape::current().lowered, Tape::current().lowered + 1),
+          quiet_(Tape::current().quiet, Tape::Quiet::run)
     {}
 
 private:
     Restore<ActiveLevels> active_;
     Restore<int> lowered_;
+    Restore<Tape::Quiet> quiet_;
 };
 }  // namespace detail
 

@@ -65,7 +65,7 @@ inline std::int64_t recorded_uses(const Node& leaf, std::int64_t most)
 
 WENGERT_INLINE Ref<Node> node_kept(const AnyTensor& x, const Site& at)
 {
-    if (!is_variable(x)) return {};
+    if (!is_variable(x) || Tape::current().quiet != Tape::Quiet::no) return {};
     if (is_unique(x.node.get())) return x.node;
     const std::int64_t others = references_to(x.node.get()) - 1, uses = recorded_uses(*x.node, others);
     if (uses == others) return x.node;

@@ -228,6 +228,7 @@ WENGERT_INLINE void Walk::differentiate(Node& n, AnyTensor& g)
 {
     const InSweep in_sweep(tape_, lower_);
     const Restore<Site> site(tape_.site_override, n.at);
+    const Restore<Tape::Quiet> quiet(tape_.quiet, std::max(tape_.quiet, Tape::Quiet::rule));
     Cotangents out(*this, n);
     n.primitive->vjp(n, g, out);
     if (!tape_.anomaly) [[likely]]
