@@ -14,6 +14,7 @@
 #include <wengert/transforms/jvp.hpp>
 #include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/custom.hpp>
+#include <wengert/transforms/saved_tensor_hooks.hpp>
 
 using namespace wengert;
 
@@ -472,4 +473,21 @@ TEST_CASE("levels that have ended when a checkpoint runs again are none of its c
     };
     check(inner_with);
     check(pushed_with);
+}
+
+TEST_CASE("one tensor as two arguments, or as an argument and a captured one, under hooks")
+{
+    const D x = linspace<double>(0.1, 1.0, 40);  // more than fits into a block's header
+    const auto f = [](const D& t) {
+        return sum(checkpoint([](const D& q, const D& r) { return sin(q) * r; })(t, t));
+    };
+    const auto g = [](const D& t) {
+        const D s = sin(t);
+        return sum(checkpoint([s](const D& a) { return a * s * s; })(s));
+    };
+    const D of_f = grad(f)(x), of_g = grad(g)(x);
+    const SavedTensorHooks hooks([](const auto& t) { return copy(t); },
+                                 [](const auto& t) { return copy(t); });
+    CHECK(sum(square(grad(f)(x) - of_f)).item() == 0);
+    CHECK(sum(square(grad(g)(x) - of_g)).item() == 0);
 }
