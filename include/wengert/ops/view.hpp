@@ -41,6 +41,11 @@ struct AssignView {
     {
         return sum_to(apply<Select, T>(Select{part}, Site{}, g), from);
     }
+    /// b̄, made of ȳ in place.
+    void change(wrt<0>, const Ref<Block>& g) const
+    {
+        copy_elements(*broadcast_view(zeros_block(g->dtype, Shape()), part.shape), *part.view(g));
+    }
 };
 
 /// y = base with v added to (or subtracted from) its part;  base̅ = ȳ,  v̅ = ± the part of ȳ. Nothing is copied backwards, so

@@ -35,6 +35,8 @@ private:
     bool is_open(ValueId v);
     bool can_be_inside(ValueId v);
 
+    /// The reader v of a part, in the new graph.
+    ValueId thin(ValueId v);
     /// The part s of v, in the new graph.
     ValueId part(ValueId v, const Selection& s);
     ValueId selected(ValueId v, const Selection& s);
@@ -52,7 +54,8 @@ private:
     std::vector<ValueId> parts_;  ///< operations that take thin parts
     std::map<ValueId, std::optional<wengert::detail::BoxReads>> moves_;
     std::map<ValueId, bool> open_;
-    std::size_t nodes_ = 0;  ///< of the part at hand
+    std::size_t nodes_ = 0, computed_ = 0;  ///< of the part at hand, and those of them that compute
+    bool cut_off_ = false;                  ///< it would have taken more
 };
 
 /// The part of an elementwise operation's operand of that shape that belongs to a part of its result: of the same rank.

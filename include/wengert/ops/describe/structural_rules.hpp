@@ -18,6 +18,8 @@ struct StructuralPull {
     /// x̄ += the contribution, where the rule can; false where it cannot this time.
     bool (*add)(const Node& n, const AnyTensor& g, const AnyTensor* x, const AnyTensor& y,
                 Block& into) = nullptr;
+    /// Makes x̄ of ȳ in place, where nobody else needs ȳ; null where the rule cannot.
+    void (*change)(const Node& n, const Ref<Block>& g) = nullptr;
     /// r, with 0 for what is not finite when all of g is 0; null where the rule needs no such thing.
     AnyTensor (*with_zero_rule)(const AnyTensor& r, const AnyTensor& g) = nullptr;
     bool part = false;   ///< `add` touches a part of the input: there need not be anything to add to
@@ -59,6 +61,11 @@ template <class Op, std::size_t i, class Out, class... In> struct StructuralPull
     }
 };
 
+template <class Op, std::size_t i> void change_cotangent(const Node& n, const Ref<Block>& g)
+{
+    static_cast<const Op*>(n.op)->change(wrt<i>{}, g);
+}
+
 template <class T> [[gnu::cold]] AnyTensor with_zero_rule(const AnyTensor& r, const AnyTensor& g)
 {
     return apply<ZeroWhereNoCotangent, T>({}, Site{}, Tensor<T>(r), Tensor<T>(g)).any();
@@ -92,6 +99,8 @@ constexpr StructuralPull make_structural_pull(std::index_sequence<k...>)
                                         const Tensor<In>&... x) { op.accumulate(wrt<i>{}, b, g, x..., g); };
         p.pull = StructuralPullOf<Op, i, Out, In...>::template pull<k...>;
         if constexpr (part || whole) p.add = StructuralPullOf<Op, i, Out, In...>::template add<k...>;
+        if constexpr (requires(const Op& op, const Ref<Block>& b) { op.change(wrt<i>{}, b); })
+            p.change = change_cotangent<Op, i>;
         if constexpr (!linear<Op>() && !affine<Op>()) p.with_zero_rule = with_zero_rule<Out>;
         p.part = part;
         p.reads = read_by_pull<Op, i, sizeof...(In)>();

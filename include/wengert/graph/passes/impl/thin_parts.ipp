@@ -68,8 +68,7 @@ WENGERT_INLINE Graph ThinParts::run()
         if (node(v).kind == Graph::Kind::input) continue;
         if (next != parts_.end() && *next == v) {
             ++next;
-            nodes_ = 0;
-            map_[v] = part(node(v).inputs[0], passes::part_of(g_, node(v)));
+            map_[v] = thin(v);
         } else {
             map_[v] = to_.copy(node(v), map_);
         }
@@ -78,8 +77,18 @@ WENGERT_INLINE Graph ThinParts::run()
     return std::move(to_);
 }
 
+/// A part that has only been looked for in older and older values is read of the newest one: the older ones would have to live on.
+WENGERT_INLINE ValueId ThinParts::thin(ValueId v)
+{
+    nodes_ = computed_ = 0;
+    cut_off_ = false;
+    const ValueId y = part(node(v).inputs[0], passes::part_of(g_, node(v)));
+    return cut_off_ && computed_ == 0 ? to_.copy(node(v), map_) : y;
+}
+
 WENGERT_INLINE ValueId ThinParts::part(ValueId v, const Selection& s)
 {
+    cut_off_ = cut_off_ || (nodes_ >= most_nodes && is_open(v));
     if (nodes_ < most_nodes && is_open(v)) {
         if (node(v).primitive->value) return computed(v, s);
         if (const wengert::detail::BoxReads* const b = moves(v)) return moved(v, *b, s);
@@ -98,6 +107,7 @@ WENGERT_INLINE ValueId ThinParts::computed(ValueId v, const Selection& s)
 {
     GraphNode n = node(v);
     ++nodes_;
+    ++computed_;
     ValueList inputs;
     for (ValueId i : n.inputs)
         inputs.push_back(element_count(node(i).shape) == 1 && node(i).shape.size() <= s.shape.size()

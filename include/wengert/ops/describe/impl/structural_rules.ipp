@@ -66,6 +66,43 @@ inline void structural_vjp_input(const SavedValues& v, std::size_t i, const Stru
     out.add(i, guarded ? pull.with_zero_rule(r, v.g) : r);
 }
 
+/// Is ȳ the sweep's alone, to be written in place?
+inline bool may_change(const SavedValues& v, Cotangents& out)
+{
+    const Block& g = *v.g.value;
+    return !recorder() && !out.walk().records(v.n, v.g) && !out.walk().tape().anomaly && !g.access.device &&
+           !g.strided && may_write(g);
+}
+
+/// The cotangent of an input beside one that is made of ȳ in place: what it sees of ȳ is copied.
+inline void pull_before_change(const SavedValues& v, std::size_t i, const StructuralPull& pull,
+                               Cotangents& out)
+{
+    if (!pull.pull || !out.wanted(i)) return;
+    AnyTensor r = v.pull(pull);
+    if (r.value->is_view()) r.value = copy_of(*r.value);
+    out.add(i, std::move(r));
+}
+
+/// Inputs of an operation of which one's cotangent is ȳ changed in place come in this order: that one last.
+inline void pull_and_change(const SavedValues& v, const StructuralPull* pulls, Cotangents& out)
+{
+    const bool changes = may_change(v, out);
+    std::size_t changed = 0;
+    for (std::size_t i = 0; i < v.n.input_count; ++i) {
+        if (pulls[i].change)
+            changed = i;
+        else if (changes && !pulls[i].with_zero_rule && !pulls[i].add)
+            pull_before_change(v, i, pulls[i], out);
+        else
+            structural_vjp_input(v, i, pulls[i], out);
+    }
+    if (!out.wanted(changed)) return;
+    if (!changes || !may_write(*v.g.value)) return structural_vjp_input(v, changed, pulls[changed], out);
+    pulls[changed].change(v.n, v.g.value);
+    out.add(changed, v.g);
+}
+
 /// A rule met an empty tensor: says which of its values it was.
 [[noreturn]] inline void refuse_unsaved(const Node& n, const EmptyTensor& e)
 {
@@ -86,7 +123,10 @@ void pull_inputs(const Node& n, const AnyTensor& g, const StructuralPull* pulls,
     AnyTensor x[most];
     for (std::size_t i = 0; i < n.input_count; ++i) x[i] = saved_input(n, i);
     const AnyTensor y = saved_output(n);
-    for (std::size_t i = 0; i < n.input_count; ++i) structural_vjp_input({n, g, x, y}, i, pulls[i], out);
+    const SavedValues values{n, g, x, y};
+    for (std::size_t i = 0; i < n.input_count; ++i)
+        if (pulls[i].change) return pull_and_change(values, pulls, out);
+    for (std::size_t i = 0; i < n.input_count; ++i) structural_vjp_input(values, i, pulls[i], out);
 }
 
 WENGERT_INLINE void structural_vjp_by(const Node& n, const AnyTensor& g, const StructuralPull* pulls,
