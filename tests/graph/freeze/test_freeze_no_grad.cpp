@@ -255,3 +255,62 @@ TEST_CASE("AllowNaN inside of a frozen function is refused, and around its call 
     }
     CHECK(allclose(frozen(x), D{0.0, 0.5}, 0.0));
 }
+
+TEST_CASE("what a loop or a branch hands through under NoGrad is a constant, eager and frozen")
+{
+    const D x = {0.3, -0.4};
+    const auto check = [&](const auto& made) {
+        const auto f = [&](const D& t) {
+            D y;
+            {
+                const wg::NoGrad none;
+                y = made(t);
+            }
+            return sum(y * t);
+        };
+        CHECK(allclose(wg::grad(f)(x), x, 0.0));
+        CHECK(allclose(wg::freeze(wg::grad(f))(x), x, 0.0));
+        CHECK(allclose(wg::grad(wg::freeze(f))(x), x, 0.0));
+    };
+    const auto falls = [](const D& s) { return 0.3 * s; };
+    const auto same = [](const D& s) { return std::pair(s, s * 2.0); };
+    check([&](const D& t) { return wg::while_loop([](const D& s) { return sum(s * s) > 0.5; }, falls, t); });
+    check([&](const D& t) { return wg::scan(same, t, 0).first; });
+    check([&](const D& t) { return wg::scan(same, t, 3).first; });
+    check([&](const D& t) {
+        const auto step = [&](const D& s) { return std::pair(s * 2.0, t); };
+        return reshape(wg::scan(step, t, 1).second, {2});
+    });
+    check([&](const D& t) {
+        return wg::cond(
+            sum(t) < 1.0, [](const D& s) { return s; }, falls, t);
+    });
+}
+
+TEST_CASE("derivatives that are begun under NoGrad go through loops and branches")
+{
+    const D x = {0.3, -0.4};
+    const auto falls = [](const D& s) { return sin(s) * 0.5 + s; };
+    const auto step = [&](const D& s) { return std::pair(falls(s), sum(s * s)); };
+    const auto check = [&](const auto& f) {
+        const D want = wg::grad(f)(x), curved = wg::hvp(f)(x, x);
+        const wg::NoGrad none;
+        CHECK(allclose(wg::grad(f)(x), want, 0.0));
+        CHECK(allclose(wg::hvp(f)(x, x), curved, 1e-15));
+        CHECK(allclose(wg::jvp(f, x, x).second, sum(want * x), 1e-15));
+        CHECK(allclose(wg::freeze(wg::grad(f))(x), want, 1e-15));
+        D w = x;  // the usual step
+        w -= 0.1 * wg::grad(f)(w);
+        CHECK(allclose(w, x - 0.1 * want, 0.0));
+    };
+    check([&](const D& t) { return sum(square(wg::scan(step, t, 2).first)); });
+    check([&](const D& t) { return sum(wg::scan(step, t, 3).second); });
+    check([&](const D& t) {
+        return sum(square(wg::while_loop([](const D& s) { return sum(s * s) < 0.6; }, falls, t)));
+    });
+    check([&](const D& t) {
+        return sum(wg::cond(
+            sum(t) < 1.0, falls, [](const D& s) { return s; }, t));
+    });
+    check([&](const D& t) { return sum(wg::vmap([](const D& s) { return s * s * s; })(t)); });
+}

@@ -110,6 +110,16 @@ template <class Y, class Call> struct ScanStep {
     }
 };
 
+/// What a loop or a branch gives under NoGrad is a constant, also where it only hands it through: so it is in a graph.
+template <class X> X constant_under_no_grad(X x)
+{
+    const auto cut = [](AnyTensor& t) {
+        if (!depends_now(t)) t.node = {};  // else a derivative that was begun under NoGrad wants it
+    };
+    if (Tape::current().constants > 0) each_tensor(cut, x);
+    return x;
+}
+
 /// In a plain loop.
 template <class Y, class Call, class State, class Xs>
 std::pair<State, Y> scan_eagerly(const Call& call, State state, const Xs& xs, std::int64_t steps,
@@ -125,7 +135,7 @@ std::pair<State, Y> scan_eagerly(const Call& call, State state, const Xs& xs, st
         step(example, with_rows(xs, example_slices(leaves_of(xs))));
     }
     Y ys = stacked(*step.like, results, 0, at);
-    return {std::move(state), std::move(ys)};
+    return constant_under_no_grad(std::pair(std::move(state), std::move(ys)));
 }
 
 template <class Test, class Body, class State>
@@ -138,7 +148,7 @@ State while_eagerly(Test& test, Body& body, State state, const Site& at)
     for (;;) {
         const auto go_on = argument(test(std::as_const(state)));
         check_condition("while_loop", *go_on.any().value, at);
-        if (!go_on.item(at)) return state;
+        if (!go_on.item(at)) return constant_under_no_grad(std::move(state));
         State next = body(std::as_const(state));
         check_same_shapes("while_loop", state_changes, leaves_of(state), leaves_of(next), at);
         state = std::move(next);

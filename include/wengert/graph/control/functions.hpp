@@ -129,7 +129,8 @@ auto cond(detail::Condition pred, F&& f, G&& g, const Args&... args)
         if (auto recorded =
                 detail::cond_recorded<R>(*trace, pred.value, f, g, pred.at, detail::argument(args)...))
             return R(std::move(*recorded));
-    return pred.value.item(pred.at) ? R(f(detail::argument(args)...)) : R(g(detail::argument(args)...));
+    return detail::constant_under_no_grad(pred.value.item(pred.at) ? R(f(detail::argument(args)...))
+                                                                   : R(g(detail::argument(args)...)));
 }
 
 }  // namespace wengert
