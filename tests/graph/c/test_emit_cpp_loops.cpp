@@ -183,6 +183,14 @@ TEST_CASE("derivatives of scans that keep few states", "[emit]")
         CHECK(snapshot);
         list.back().expected = gradient<double>("plain", w, walk(0)).expected;
     }
+    // helpers for a type that no value has
+    const auto narrowed = [](const std::vector<D>& w) {
+        const auto step = [](const D& s) {
+            return std::pair(cast<double>(cast<float>(s * s)), std::tuple());
+        };
+        return sum(scan(step, w[0], 5, ScanOptions{.snapshots = 2}).first);
+    };
+    list.push_back(gradient<double>("narrowed", {D{0.7, -0.4}}, narrowed));
     check(list);
 }
 

@@ -79,6 +79,15 @@ public:
         return types_.contains(d) ? prefix + c_type(d, Dialect::vectors)
                                   : std::string(c_type(d, Dialect::numbers));
     }
+    /// Helpers may be for a type that no value of the graph has.
+    void name_types_of_helpers()
+    {
+        if (types_.empty()) return;
+        for (std::size_t d = 0; d < std::size(dtype_rows); ++d)
+            for (const std::string& h : helpers)
+                if (h.substr(h.rfind('_') + 1) == dtype_rows[d].lane) types_.insert(static_cast<DType>(d));
+        types_.erase(DType::boolean);
+    }
     /// The definitions of these names.
     std::string types() const
     {

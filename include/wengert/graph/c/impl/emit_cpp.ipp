@@ -21,6 +21,7 @@ public:
         const std::string arguments = f_.arguments(), &p = module_.prefix,
                           comma = arguments.empty() ? "" : ", ";
         const std::size_t size = std::max<std::size_t>(f_.workspace(), 1);
+        module_.name_types_of_helpers();
         return "/* Made by wengert from a graph of " + std::to_string(graph_.size()) +
                " values. C and C++; see " + name_ + " at the end. */\n#ifndef " + guard() + "\n#define " +
                guard() + "\n\n" + includes() + linkage() + rounding_begins + "\n" + module_.types() +
