@@ -66,7 +66,8 @@ public:
             return ByTensors<Tensor<T, D>>::jacobian(function_, x, at);
         } else {
             const auto [y, pullback] = vjp_at(function_, at, x);
-            if (x.size() < y.size()) try {
+            // under AnomalyMode rows: what is not selected has a cotangent of 0, but any tangent
+            if (x.size() < y.size() && !Tape::current().anomaly) try {
                     return jacobian_by_columns(function_, x, y.shape(), at);
                 } catch (const NoForwardMode&) {  // of a rule for reverse mode alone
                 }

@@ -149,6 +149,68 @@ TEST_CASE("The sparse Hessian of sums that go on, that are kept and that are use
     }
 }
 
+namespace {
+
+using Pattern = std::vector<std::vector<std::uint32_t>>;
+
+/// Neighbours have other colours, and every path of four vertices has three.
+bool is_star_colouring(const Pattern& rows, const std::vector<std::uint32_t>& colour)
+{
+    bool is = true;
+    for (std::uint32_t v = 0; v < rows.size(); ++v)
+        for (const std::uint32_t w : rows[v]) {
+            if (w == v) continue;
+            is = is && colour[v] != colour[w];
+            for (const std::uint32_t x : rows[w])
+                for (const std::uint32_t y : rows[x])
+                    is = is && (x == v || x == w || y == w || y == x || y == v ||
+                                !(colour[v] == colour[x] && colour[w] == colour[y]));
+        }
+    return is;
+}
+
+Pattern random_pattern(std::uint32_t n, std::uint32_t seed)
+{
+    std::vector<std::vector<bool>> is(n, std::vector<bool>(n));
+    for (std::uint32_t k = 0; k < 2 * n; ++k) {
+        seed = seed * 1664525U + 1013904223U;
+        const std::uint32_t i = (seed >> 8) % n, j = (seed >> 18) % (k % 3 ? n : 1 + n / 4);
+        is[i][j] = is[j][i] = true;
+    }
+    Pattern rows(n);
+    for (std::uint32_t i = 0; i < n; ++i)
+        for (std::uint32_t j = 0; j < n; ++j)
+            if (is[i][j]) rows[i].push_back(j);
+    return rows;
+}
+
+}  // namespace
+
+TEST_CASE("Colours of hubs and of random patterns")
+{
+    // a hub has one colour and its neighbours another, wherever it stands
+    CHECK(wg::detail::star_colours({{3}, {3}, {3}, {0, 1, 2}}) == std::vector<std::uint32_t>{1, 1, 1, 0});
+    std::size_t wrong = 0;
+    for (std::uint32_t seed = 1; seed < 400; ++seed) {
+        const Pattern rows = random_pattern(3 + seed % 17, seed);
+        wrong += !is_star_colouring(rows, wg::detail::star_colours(rows));
+    }
+    CHECK(wrong == 0);
+    constexpr std::size_t n = 20000;  // n colours would be 3 GB
+    for (const bool last : {false, true}) {
+        const auto arrow = [last](const Reals& x) {
+            R sum = 0.0;
+            const R& hub = last ? x.back() : x.front();
+            for (const R& one : x) sum += one * one * hub;
+            return sum;
+        };
+        const auto H = wg::sparse_hessian(arrow)(Reals(n, R(0.5)));
+        CHECK(H.values.size() == 3 * n - 2);
+        const double of_hub = last ? H.values.back() : H.values.front();
+        CHECK(of_hub == 3.0);  // 6 x
+    }
+}
+
 TEST_CASE("The pattern and the number of colours of a Hessian")
 {
     const auto star = [](const Reals& x) {

@@ -168,3 +168,30 @@ TEST_CASE("What is refused in a cell or by the tape has a line without debug inf
     const auto frozen = wg::freeze(of_all);
     CHECK(lacks<E>([&] { frozen(two); }, "[freeze]", "test_lines_of_scalars.cpp:") == "");
 }
+
+TEST_CASE("Every derivative of reals that is no number throws under AnomalyMode, and names its operation")
+{
+    using Reals = std::vector<R>;
+    using N = wg::NumericError;
+    int in_root = 0;
+    const auto root = [&](const R& x) {
+        in_root = __LINE__ + 1;
+        return 2.0 + sqrt(x);
+    };
+    const auto power = [](const R& x) { return x + pow(x, 1.5); };
+    const auto roots = [&](const Reals& x) { return Reals{root(x[0])}; };
+    const auto powers = [&](const Reals& x) { return power(x[0]); };
+    const Reals zero{0.0};
+    const R z = 0.0, one = 1.0;
+    CHECK(std::isinf(wg::jvp(root, z, one).second.value()));
+    const wg::AnomalyMode on;
+    CHECK(lacks<N>([&] { wg::jvp(root, z, one); }, "[sqrt]", operation_at(in_root)) == "");
+    CHECK(lacks<N>([&] { wg::sparse_jacobian(roots)(zero); }, "[sqrt]", operation_at(in_root)) == "");
+    CHECK(lacks<N>([&] { wg::hvp(power)(z, one); }, operation_at(__LINE__)) == "");
+    CHECK(lacks<N>([&] { wg::jacobian(roots)(zero); }, "NaN or Inf") == "");
+    CHECK(lacks<N>([&] { wg::vjps(roots, zero).second({Reals{1.0}}); }, "NaN or Inf") == "");
+    CHECK(lacks<N>([&] { wg::sparse_hessian(powers)(zero); }, "[sparse_hessian]", here(__LINE__)) == "");
+    CHECK(wg::jvp(root, R(4.0), one).second.value() == 0.25);
+    CHECK(wg::sparse_jacobian(roots)(Reals{4.0}).values == std::vector<double>{0.25});
+    CHECK(wg::sparse_hessian(powers)(Reals{4.0}).values[0] == Approx(0.375));
+}

@@ -63,7 +63,7 @@ bool with_operations(F& f, const X& x, const Tensor<T>& flat, std::string_view t
 {
     Tape& tape = Tape::current();
     const AnyTensor* const in[] = {&flat.any()};
-    if (recorder() || tape.allow_nan)
+    if (recorder() || tape.allow_nan || tape.anomaly)  // sweeps of one cotangent look for births
         return false;  // before f runs: a checkpoint's runs do the same, recorded or not
     if (flat.size() == 0 || tape.dependence(in, 1, transform, at) != 0) return false;
     LevelScope scope(tape, false);

@@ -40,14 +40,14 @@ class SparseRow {
 public:
     using Found = std::pair<std::uint32_t, double>;  ///< an input's position, and the derivative by it
 
-    explicit SparseRow(const ScalarStream& s) : stream_(s), adjoint_(s.size()), met_(s.size()) {}
+    explicit SparseRow(ScalarStream& s) : stream_(s), adjoint_(s.size()), met_(s.size()) {}
     /// Of each input, in descending order.
     const std::vector<Found>& sweep(std::uint32_t position);
 
 private:
     void send(std::uint32_t position, double g);
 
-    const ScalarStream& stream_;
+    ScalarStream& stream_;
     std::vector<std::uint32_t> queue_;  ///< a heap
     std::vector<double> adjoint_;
     std::vector<char> met_;
@@ -57,12 +57,14 @@ private:
 /// A function of a container of reals, recorded on a tape of its own, with nothing before it.
 template <class X> struct IsolatedRecording {
     using T = typename first_real<X>::type;
+    const bool anomaly = Tape::current().anomaly;
     const TapeScope scope;
     ScalarStream& stream = ScalarStream::of(Tape::current());
     std::uint32_t first = 0, inputs = 0;  ///< positions of the arguments
 
     template <class F> auto run(std::string_view transform, F& f, X x, const Site& at)
     {
+        Tape::current().anomaly = anomaly;
         std::vector<T> values;
         for (const Real<T>* r : reals_in<T>(x)) {
             if (r->is_active())

@@ -69,6 +69,10 @@ public:
         const auto rows = hessian_pattern(isolated.stream, isolated.first, isolated.inputs, result);
         const auto colour = star_colours(rows);
         read_off(m, rows, colour, CompressedColumns(isolated.stream, isolated.first, result, colour));
+        if (isolated.anomaly &&
+            !std::all_of(m.values.begin(), m.values.end(), [](T v) { return std::isfinite(v); }))
+            fail<NumericError>("sparse_hessian",
+                               "a NaN or Inf was born in its sweeps; hessian(f) says of which operation", at);
         return m;
     }
 

@@ -26,6 +26,9 @@ inline bool is_no_term(const Real<double>& g, const Real<double>& r)
     return is_zero_by_rule(g.plain(), 0.0, r.plain()) && g == 0.0;
 }
 
+/// Under AnomalyMode: a derivative of an entry is no number, those of its operands are.
+[[noreturn]] void refuse_birth(ScalarStream& s, ScalarPosition p, std::string_view pass);
+
 class ScalarForward {
 public:
     /// Of a forward level that is open.
@@ -93,6 +96,7 @@ private:
         return Real<double>(t.dots[position - t.base], t.handle(position - t.base));
     }
     ScalarPosition advance_plain(ScalarPosition i, ScalarPosition to);
+    void look_for_births(ScalarPosition from, ScalarPosition to);
     Real<double> step(ScalarPosition i);
 
     ScalarStream& stream_;

@@ -143,8 +143,9 @@ public:
     /// Returns the budget before.
     ScalarBudget set_budget(ScalarBudget budget);
     const ScalarBudget& budget() const noexcept { return budget_; }
-    /// Where the number was made, under AnomalyMode; a line of 0 otherwise.
+    /// Where the numbers were made, under AnomalyMode; a line of 0 otherwise.
     Site made_at(ScalarHandle m) const;
+    Site made_at(ScalarPosition p) const;
     /// The levels that a number depends on and that record. Refuses numbers of other tapes and of levels that have ended.
     std::uint64_t dependence(ScalarHandle m, std::string_view operation, const Site& at = {}) const;
     /// The operand's position in the stream: a variable enters it where it is used.

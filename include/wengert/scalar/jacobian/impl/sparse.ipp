@@ -6,6 +6,7 @@
 
 #include "../../../base/separate.hpp"
 #include "../../real/rules.hpp"
+#include "../../real/tangents.hpp"
 #include "../sparse.hpp"
 
 namespace wengert::detail {
@@ -34,7 +35,12 @@ WENGERT_INLINE const std::vector<SparseRow::Found>& SparseRow::sweep(std::uint32
             continue;
         }
         const auto value = [&](std::uint32_t k) { return stream_.entries()[k].value; };
-        pull(e, i, g, value, [&](std::uint32_t k, double r) { send(k, unless_zero_cotangent(g, 0.0, r)); });
+        pull(e, i, g, value, [&](std::uint32_t k, double r) {
+            const double sent = unless_zero_cotangent(g, 0.0, r);
+            if (stream_.tape().anomaly && std::isfinite(g) && !std::isfinite(sent)) [[unlikely]]
+                refuse_birth(stream_, i, "sweep");
+            send(k, sent);
+        });
     }
     return found_;
 }

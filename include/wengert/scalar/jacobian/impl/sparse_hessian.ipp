@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "../../../base/separate.hpp"
 #include "../../real/lanes.hpp"
@@ -22,7 +25,7 @@ inline Columns united(const Columns& a, const Columns& b)
 /// Inputs on which an operation depends. A sum of many terms adds some at each of them, which are merged once there are many.
 class InputSet {
 public:
-    explicit InputSet(Columns columns) : columns_(std::move(columns)) {}
+    explicit InputSet(Columns columns = {}) : columns_(std::move(columns)) {}
     std::size_t size() const noexcept { return columns_.size() + added_.size(); }
     void add(const InputSet& o)
     {
@@ -62,7 +65,12 @@ public:
         for (std::uint32_t i = first; i <= result; ++i)
             if (uses_[i - first]) step(i);
     }
-    std::vector<Columns>&& rows() { return std::move(rows_); }
+    std::vector<Columns> rows()
+    {
+        std::vector<Columns> rows;
+        for (InputSet& r : rows_) rows.push_back(r.columns());
+        return rows;
+    }
 
 private:
     using Domain = std::shared_ptr<InputSet>;
@@ -155,15 +163,15 @@ private:
     void couple(const Domain& a, const Domain& b)
     {
         if (a == last_[0] && b == last_[1]) return;  // loops couple the same ones again and again
-        for (const std::uint32_t i : a->columns()) rows_[i] = united(rows_[i], b->columns());
+        for (const std::uint32_t i : a->columns()) rows_[i].add(*b);
         if (a != b)
-            for (const std::uint32_t j : b->columns()) rows_[j] = united(rows_[j], a->columns());
+            for (const std::uint32_t j : b->columns()) rows_[j].add(*a);
         last_[0] = a, last_[1] = b;
     }
 
     const ScalarEntry* entries_;
     std::uint32_t first_;
-    std::vector<Columns> rows_;
+    std::vector<InputSet> rows_;
     std::vector<std::uint32_t> uses_;
     std::vector<Domain> domains_;
     Domain last_[2];
@@ -175,33 +183,84 @@ WENGERT_INLINE std::vector<Columns> hessian_pattern(const ScalarStream& s, std::
     return HessianPattern(s, first, inputs, result).rows();
 }
 
-/// Greedy (Gebremedhin, Manne & Pothen 2005, algorithm 4.1).
-WENGERT_INLINE std::vector<std::uint32_t> star_colours(const std::vector<Columns>& rows)
-{
-    constexpr std::uint32_t none = ~std::uint32_t{0};
-    std::vector<std::uint32_t> colour(rows.size(), none), forbidden;
-    for (std::uint32_t v = 0; v < rows.size(); ++v) {
-        const auto forbid = [&](std::uint32_t c) {
-            if (c >= forbidden.size()) forbidden.resize(c + 1, none);
-            forbidden[c] = v;
-        };
-        for (const std::uint32_t w : rows[v]) {
+/// Greedy (Gebremedhin, Manne & Pothen 2005, algorithm 4.1): a vertex may not have the colour of a neighbour, nor one with which a path
+/// of four vertices would have two colours. What is forbidden beyond a neighbour is kept with it, so that a hub costs no more than others.
+class StarColouring {
+public:
+    explicit StarColouring(const std::vector<Columns>& rows)
+        : rows_(rows), colour_(rows.size(), none), around_(rows.size()), beyond_(rows.size())
+    {}
+    /// Vertices of many neighbours first: a hub's colour is forbidden for all of its neighbours, but each of theirs for the hub. Last, it
+    /// would find as many colours as it has neighbours.
+    std::vector<std::uint32_t> colours() &&
+    {
+        std::vector<std::uint32_t> order(rows_.size());
+        std::iota(order.begin(), order.end(), 0U);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::uint32_t a, std::uint32_t b) { return rows_[a].size() > rows_[b].size(); });
+        for (const std::uint32_t v : order) {
+            colour_[v] = allowed(v);
+            note(v);
+        }
+        return std::move(colour_);
+    }
+
+private:
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+    struct Neighbours {
+        std::uint32_t first = 0, count = 0;
+    };
+
+    static std::uint64_t key(std::uint32_t vertex, std::uint32_t colour)
+    {
+        return std::uint64_t{vertex} << 32 | colour;
+    }
+    void forbid(std::uint32_t c, std::uint32_t v)
+    {
+        if (c >= forbidden_.size()) forbidden_.resize(c + 1, none);
+        forbidden_[c] = v;
+    }
+    std::uint32_t allowed(std::uint32_t v)
+    {
+        for (const std::uint32_t w : rows_[v]) {
             if (w == v) continue;
-            if (colour[w] != none) forbid(colour[w]);
-            for (const std::uint32_t x : rows[w]) {
-                if (x == v || x == w || colour[x] == none) continue;
-                const auto ends_path = [&](std::uint32_t y) {
-                    return y != w && y != x && colour[y] == colour[w];
-                };
-                if (colour[w] == none || std::any_of(rows[x].begin(), rows[x].end(), ends_path))
-                    forbid(colour[x]);
-            }
+            if (colour_[w] != none) forbid(colour_[w], v);
+            for (const std::uint32_t c : colour_[w] == none ? around_[w] : beyond_[w]) forbid(c, v);
         }
         std::uint32_t c = 0;
-        while (c < forbidden.size() && forbidden[c] == v) ++c;
-        colour[v] = c;
+        while (c < forbidden_.size() && forbidden_[c] == v) ++c;
+        return c;
     }
-    return colour;
+    /// w has a neighbour of colour c with another neighbour of w's colour.
+    void block(std::uint32_t w, std::uint32_t c)
+    {
+        if (blocked_.insert(key(w, c)).second) beyond_[w].push_back(c);
+    }
+    void note(std::uint32_t v)
+    {
+        const std::uint32_t c = colour_[v];
+        for (const std::uint32_t u : rows_[v]) {
+            if (u == v) continue;
+            Neighbours& same = of_colour_[key(u, c)];
+            if (same.count++ == 0) same.first = v, around_[u].push_back(c);
+            if (colour_[u] == none) continue;
+            if (same.count == 2) block(same.first, colour_[u]);
+            if (same.count >= 2) block(v, colour_[u]);
+            if (of_colour_[key(v, colour_[u])].count >= 2) block(u, c);
+        }
+    }
+
+    const std::vector<Columns>& rows_;
+    std::vector<std::uint32_t> colour_, forbidden_;
+    std::vector<Columns> around_;  ///< of each vertex the colours of its neighbours
+    std::vector<Columns> beyond_;  ///< colours that its new neighbours may not have, beside its own
+    std::unordered_map<std::uint64_t, Neighbours> of_colour_;  ///< by vertex and colour
+    std::unordered_set<std::uint64_t> blocked_;
+};
+
+WENGERT_INLINE std::vector<std::uint32_t> star_colours(const std::vector<Columns>& rows)
+{
+    return StarColouring(rows).colours();
 }
 
 WENGERT_INLINE CompressedColumns::CompressedColumns(const ScalarStream& s, std::uint32_t first,

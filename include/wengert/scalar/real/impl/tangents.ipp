@@ -3,13 +3,36 @@
 
 #include "../../../base/separate.hpp"
 #include "../rules.hpp"
+#include "../../stream/lines.hpp"
 #include "../tangents.hpp"
 
 namespace wengert::detail {
 
+WENGERT_INLINE void refuse_birth(ScalarStream& s, ScalarPosition p, std::string_view pass)
+{
+    const Site made = s.made_at(p);
+    fail<NumericError>(name_of(s.entry(p).op()),
+                       "a NaN or Inf was born in the " + std::string(pass) + " of this operation, of Reals",
+                       made.line ? made : line_of_user());
+}
+
+WENGERT_INLINE void ScalarForward::look_for_births(ScalarPosition from, ScalarPosition to)
+{
+    const auto finite = [&](ScalarPosition p) { return std::isfinite(dot(p).plain()); };
+    for (ScalarPosition i = from; i < to; ++i) {
+        if (finite(i)) continue;
+        const ScalarEntry& e = stream_.entry(i);
+        if (e.op() == ScalarOp::input || e.op() == ScalarOp::link) continue;
+        const ScalarPosition chunk = stream_.chunk_of(i);
+        if (finite(chunk + e.a()) && (e.form() != ScalarForm::both || finite(chunk + e.b)))
+            refuse_birth(stream_, i, "tangent");
+    }
+}
+
 WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
 {
-    if (base() + dots().size() >= to) return;
+    const ScalarPosition from = base() + dots().size();
+    if (from >= to) return;
     Tape& tape = stream_.tape();
     const Restore<ActiveLevels> active(tape.active, tape.active & Tape::below(level_));
     const Restore<int> lowered(tape.lowered, tape.lowered + 1);
@@ -19,6 +42,8 @@ WENGERT_INLINE void ScalarForward::advance(ScalarPosition to)
         dots().push_back(0.0);
         set(i, dot);
     }
+    if (tape.anomaly) [[unlikely]]
+        look_for_births(from, to);
 }
 
 /// Where a sum is recorded a 0 is no term of it. So a tangent of 0 may have either sign, and ScalarForward::of gives +0.

@@ -256,6 +256,16 @@ WENGERT_INLINE Site ScalarStream::made_at(ScalarHandle m) const
     return kept ? detail::site_of(stacks_[made_[at].stack]) : Site{};
 }
 
+WENGERT_INLINE Site ScalarStream::made_at(ScalarPosition p) const
+{
+    const ScalarSpan* const s = find(p);
+    if (!s) return {};
+    for (const auto& n : s->numbers)
+        if (n.mask == entry(p).mask())
+            return made_at(ScalarHandle{static_cast<std::uint32_t>(p - s->chunk), n.id});
+    return {};
+}
+
 WENGERT_INLINE ScalarHandle ScalarStream::append_operation(ScalarOp op, ScalarHandle a, double x,
                                                            ScalarHandle b, double z, double y) noexcept
 {
