@@ -15,6 +15,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <variant>
 
 namespace wg = wengert;
 using R = wg::Real<double>;
@@ -187,4 +188,23 @@ TEST_CASE("Structs of reals in files: a number is an array of rank 0, a row of t
                     wg::ShapeError);
     CHECK_THROWS_AS(wg::load_npz(path, std::map<std::string, R>{{"none", 0.0}}), wg::Error);
     std::filesystem::remove(path);
+}
+
+TEST_CASE("A frozen function of a struct that holds a variant of reals")
+{
+    struct Part {
+        R size;
+        std::variant<int, R, Reals> kind;
+    };
+    const auto f = [](const Part& p) {
+        if (p.kind.index() == 0) return p.size * p.size;
+        return p.kind.index() == 1 ? p.size * std::get<R>(p.kind) : p.size * std::get<Reals>(p.kind)[1];
+    };
+    const auto frozen = wg::freeze(wg::grad(f));
+    for (int k = 0; k < 2; ++k) {
+        CHECK(frozen(Part{R(3.0), 4}).size.value() == 6.0);
+        const Part by_real = frozen(Part{R(3.0), R(5.0)});
+        CHECK((by_real.size.value() == 5.0 && std::get<R>(by_real.kind).value() == 3.0));
+        CHECK(frozen(Part{R(3.0), Reals{1.0, 7.0}}).size.value() == 7.0);
+    }
 }

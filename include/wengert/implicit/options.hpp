@@ -57,41 +57,50 @@ public:
     auto operator()(const F& f, const Y& y, const Options& options = {},
                     Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
-        return self().run(at, options, f, argument(y));
+        return solve(at, options, f, argument(y));
     }
     template <class F, class Y, Parameter A>
     auto operator()(const F& f, const Y& y, const A& a, const Options& options = {},
                     Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
-        return self().run(at, options, f, argument(y), argument(a));
+        return solve(at, options, f, argument(y), argument(a));
     }
     template <class F, class Y, Parameter A, Parameter B>
     auto operator()(const F& f, const Y& y, const A& a, const B& b, const Options& options = {},
                     Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
-        return self().run(at, options, f, argument(y), argument(a), argument(b));
+        return solve(at, options, f, argument(y), argument(a), argument(b));
     }
     template <class F, class Y, Parameter A, Parameter B, Parameter C>
     auto operator()(const F& f, const Y& y, const A& a, const B& b, const C& c, const Options& options = {},
                     Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
-        return self().run(at, options, f, argument(y), argument(a), argument(b), argument(c));
+        return solve(at, options, f, argument(y), argument(a), argument(b), argument(c));
     }
     template <class F, class Y, Parameter A, Parameter B, Parameter C, Parameter E>
     auto operator()(const F& f, const Y& y, const A& a, const B& b, const C& c, const E& e,
                     const Options& options = {}, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
-        return self().run(at, options, f, argument(y), argument(a), argument(b), argument(c), argument(e));
+        return solve(at, options, f, argument(y), argument(a), argument(b), argument(c), argument(e));
     }
     template <class F, class Y, Parameter A, Parameter B, Parameter C, Parameter E, Parameter G>
     auto operator()(const F& f, const Y& y, const A& a, const B& b, const C& c, const E& e, const G& g,
                     const Options& options = {}, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
-        return self().run(at, options, f, argument(y), argument(a), argument(b), argument(c), argument(e),
-                          argument(g));
+        return solve(at, options, f, argument(y), argument(a), argument(b), argument(c), argument(e),
+                     argument(g));
     }
 
 private:
+    template <class F, class Y, class... P>
+    auto solve(const Site& at, const Options& options, const F& f, const Y& y, const P&... p) const
+    {
+        static_assert(
+            !tree::contains_number<Y>,
+            "wengert: a solver's unknowns are tensors, or containers and structs of them, here they are "
+            "Reals: write Tensor<double>(x) and solve for that; parameters may be Reals");
+        return self().run(at, options, f, y, p...);
+    }
     const Self& self() const { return static_cast<const Self&>(*this); }
 };
 

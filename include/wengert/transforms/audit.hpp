@@ -43,6 +43,8 @@ void audit_run(F& f, const Site& at, const X& args, double step, const AuditLook
 
 template <class F, class X> AuditReport audit_at(F& f, const Site& at, const X& args)
 {
+    static_assert(!tree::contains_number<X>,
+                  "wengert: audit takes functions of tensors: their operations are what it tests");
     return audit_by<double>([&](double step, const AuditLook& look) { audit_run(f, at, args, step, look); });
 }
 

@@ -108,3 +108,20 @@ TEST_CASE("Roots, powers and inverse functions of complex numbers on the axes ar
     const auto total = [&](const wg::Tensor<double>& q) { return sum(cells(q, y)); };
     CHECK(wg::grad(total)(x)(0).item() == Approx(std::sqrt(0.125)));
 }
+
+TEST_CASE("Complex numbers of reals beside plain numbers, real and complex")
+{
+    const auto both_ways = [](const auto& z) {
+        const std::complex<double> w(0.3, -1.1);
+        return (2.0 * z + 1.0) * (z - w) / (w * z - 3.0) + z / 2.0 + 1.5 / z + (w - z) * (w + z) / w -
+               (2.0 - z);
+    };
+    const auto f = [&](const Reals& v) {
+        const C y = both_ways(C(v[0], v[1]));
+        return y.real() + 2.0 * y.imag();
+    };
+    const auto plain = both_ways(std::complex<double>(0.7, -0.4));
+    CHECK(f({0.7, -0.4}).value() == Approx(plain.real() + 2 * plain.imag()).epsilon(1e-14));
+    CHECK(wg::check_grads(f, Reals{0.7, -0.4}, {.order = 2}).message == "");
+    CHECK((2 * C(1.5, -1.0) - 1 == C(2.0, -2.0)));
+}

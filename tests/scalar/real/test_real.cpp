@@ -7,7 +7,10 @@
 #include <complex>
 #include <cstring>
 #include <functional>
+#include <limits>
+#include <numeric>
 #include <sstream>
+#include <unordered_map>
 
 namespace wg = wengert;
 using R = wg::Real<double>;
@@ -139,6 +142,37 @@ TEST_CASE("Functions of two numbers")
     CHECK(wg::grad([](R x) { return hypot(x, x); })(R(0.0)).value() == 0);
     CHECK(wg::grad([](R x) { return abs(x); })(R(0.0)).value() == 0);
     CHECK(wg::grad([](R x) { return wg::maximum(x, 1.0); })(R(1.0)).value() == 0.5);
+    const double least = std::numeric_limits<double>::denorm_min(),
+                 inf = std::numeric_limits<double>::infinity();
+    for (const double x : {least, 3 * least, -least, inf, -inf, 1e308, 0.0, -0.0}) {
+        CHECK(wg::maximum(R(x), R(x)).value() == x);
+        CHECK(wg::minimum(R(x), R(x)).value() == x);
+        CHECK(std::signbit(wg::maximum(R(x), R(x)).value()) == std::signbit(x));
+    }
+    CHECK(wg::grad([](R x) { return wg::maximum(x, x * 1.0); })(R(3 * least)).value() == 1.0);
+    both_agree(
+        "midpoint",
+        [](auto x, auto y) {
+            using std::midpoint;
+            return midpoint(x, y) * midpoint(x, x);
+        },
+        0.3, 1.2);
+    CHECK(midpoint(R(1.5e308), R(1.7e308)).value() == std::midpoint(1.5e308, 1.7e308));
+    const std::unordered_map<R, int> by_value{{R(1.5), 7}};
+    CHECK(by_value.at(R(1.5)) == 7);
+    for (const double x : {-1.0, -0.0, 0.0, 2.0, -2.75, inf, -inf}) {
+        double whole = 0;
+        R real_whole;
+        const double part = std::modf(x, &whole);
+        const R real_part = modf(R(x), &real_whole);
+        CHECK((real_part.value() == part && std::signbit(real_part.value()) == std::signbit(part)));
+        CHECK((real_whole.value() == whole && std::signbit(real_whole.value()) == std::signbit(whole)));
+    }
+    const auto fraction = [](R x) {
+        R whole;
+        return modf(x, &whole);
+    };
+    CHECK(wg::grad(fraction)(R(-1.0)).value() == 1.0);
 }
 
 namespace {

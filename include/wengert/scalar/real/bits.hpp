@@ -2,6 +2,8 @@
 // there they would be one cell's.
 #pragma once
 
+#include <functional>
+
 #include "functions.hpp"
 #include "../stream/lines.hpp"
 
@@ -43,8 +45,6 @@ template <detail::ActiveNumber X> X logb(const X& x) { using std::logb; return X
 template <detail::ActiveNumber X> X frexp(const X& x, int* e) { using std::frexp; static_cast<void>(frexp(detail::taken_apart(x, "frexp"), e)); return ldexp(x, -*e); }
 template <detail::ActiveNumber X> X nextafter(const X& x, const std::type_identity_t<X>& to) { using std::nextafter; return detail::Computed<X>::unary(ScalarOp::copy, x, nextafter(detail::taken_apart(x, "nextafter"), to.plain())); }
 template <detail::ActiveNumber X> X nexttoward(const X& x, long double to) { using std::nexttoward; return detail::Computed<X>::unary(ScalarOp::copy, x, nexttoward(detail::taken_apart(x, "nexttoward"), to)); }
-/// Whole and fractional part, which has the derivative.
-template <detail::ActiveNumber X> X modf(const X& x, X* whole) { *whole = trunc(x); return !detail::in_kernel() && isinf(x) ? X(0) : X(x - *whole); }
 template <class A, class B, class R = detail::number_of<A, B>> R remquo(const A& a, const B& b, int* quotient)
 {
     const R x(a), z(b);
@@ -52,7 +52,7 @@ template <class A, class B, class R = detail::number_of<A, B>> R remquo(const A&
     static_cast<void>(remquo(detail::taken_apart(x, "remquo"), detail::taken_apart(z, "remquo"), quotient));
     return remainder(x, z);
 }
-template <detail::ActiveNumber X> long long llrint(const X& x) { using std::llrint; return llrint(x.value()); }
+template <detail::ActiveNumber X> long long llrint(const X& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { using std::llrint; return llrint(x.value(at)); }
 
 template <detail::ActiveNumber X> int fpclassify(const X& x) { using std::fpclassify; return fpclassify(detail::taken_apart(x, "fpclassify")); }
 template <detail::ActiveNumber X> bool isnormal(const X& x) { using std::isnormal; return isnormal(detail::taken_apart(x, "isnormal")); }
@@ -68,6 +68,17 @@ template <class A, class B, class R = detail::number_of<A, B>> requires(!std::is
 template <class A, class B, class R = detail::number_of<A, B>> requires(!std::is_same_v<A, B>) R min(const A& a, const B& b) { const R x(a), z(b); return z < x ? z : x; }
 
 // clang-format on
+
+/// Whole and fractional part, which has the derivative.
+template <detail::ActiveNumber X> X modf(const X& x, X* whole)
+{
+    using std::modf;
+    *whole = trunc(x);
+    if (detail::in_kernel()) return x - *whole;
+    typename X::plain_type plain_whole;
+    const typename X::plain_type part = modf(x.plain(), &plain_whole);
+    return isinf(x) ? X(part) : detail::Computed<X>::unary(ScalarOp::copy, x, part);
+}
 
 /// √(a² + b² + c²) without overflow on the way.
 template <class A, class B, class C, class R = detail::number_of_three<A, B, C>>
@@ -86,6 +97,12 @@ R fma(const A& a, const B& b, const C& c)
     const R x(a), y(b), z(c);
     return detail::Computed<R>::binary(ScalarOp::add, x * y, z, fma(x.plain(), y.plain(), z.plain()));
 }
+/// (a + b)/2 without overflow on the way.
+template <class A, class B, class R = detail::number_of<A, B>> R midpoint(const A& a, const B& b)
+{
+    const R x(a), z(b), sum = x + z;
+    return isfinite(sum) ? sum * R(0.5) : x * R(0.5) + z * R(0.5);
+}
 /// a + t (b − a), as std::lerp rounds it: exact at both ends.
 template <class A, class B, class C, class R = detail::number_of_three<A, B, C>>
 R lerp(const A& from, const B& to, const C& at)
@@ -99,3 +116,11 @@ R lerp(const A& from, const B& to, const C& at)
 }
 
 }  // namespace wengert
+
+/// By value, as == compares.
+template <class T> struct std::hash<wengert::Real<T>> {
+    std::size_t operator()(const wengert::Real<T>& x) const
+    {
+        return std::hash<T>()(wengert::detail::taken_apart(x, "std::hash"));
+    }
+};

@@ -28,7 +28,39 @@ template <class R> std::complex<R> complex_power(const std::complex<R>& z, const
     return {size * cos(angle), size * sin(angle)};
 }
 
+/// A plain number beside complex ones of R.
+template <class R, class S>
+    requires std::is_arithmetic_v<S>
+R beside_complex(const S& s)
+{
+    return R(s);
+}
+template <class R, class S> std::complex<R> beside_complex(const std::complex<S>& s)
+{
+    return {R(s.real()), R(s.imag())};
+}
+template <class S> inline constexpr bool is_plain_complex = std::is_arithmetic_v<S>;
+template <class S> inline constexpr bool is_plain_complex<std::complex<S>> = std::is_arithmetic_v<S>;
+template <class S>
+concept PlainComplex = is_plain_complex<S>;
+
 }  // namespace wengert::detail
+
+namespace wengert {
+
+// std has these for two numbers of a type alone; code that was written for double has literals.
+// clang-format off
+template <class T, detail::PlainComplex S> auto operator+(const std::complex<Real<T>>& z, const S& s) { return z + detail::beside_complex<Real<T>>(s); }
+template <class T, detail::PlainComplex S> auto operator+(const S& s, const std::complex<Real<T>>& z) { return detail::beside_complex<Real<T>>(s) + z; }
+template <class T, detail::PlainComplex S> auto operator-(const std::complex<Real<T>>& z, const S& s) { return z - detail::beside_complex<Real<T>>(s); }
+template <class T, detail::PlainComplex S> auto operator-(const S& s, const std::complex<Real<T>>& z) { return detail::beside_complex<Real<T>>(s) - z; }
+template <class T, detail::PlainComplex S> auto operator*(const std::complex<Real<T>>& z, const S& s) { return z * detail::beside_complex<Real<T>>(s); }
+template <class T, detail::PlainComplex S> auto operator*(const S& s, const std::complex<Real<T>>& z) { return detail::beside_complex<Real<T>>(s) * z; }
+template <class T, detail::PlainComplex S> auto operator/(const std::complex<Real<T>>& z, const S& s) { return z / detail::beside_complex<Real<T>>(s); }
+template <class T, detail::PlainComplex S> auto operator/(const S& s, const std::complex<Real<T>>& z) { return detail::beside_complex<Real<T>>(s) / z; }
+// clang-format on
+
+}  // namespace wengert
 
 /// For calls as std::sqrt(z), too, and for those of libstdc++'s own functions.
 namespace std {

@@ -93,6 +93,13 @@ template <class X> X rounded_away(const X& x)
     return x < X(0) ? ceil(x - half) : x > X(0) ? floor(x + half) : ceil(x);
 }
 
+/// x, with half of the derivative from each. Halves of subnormal numbers may be rounded; a difference of infinities is NaN.
+template <class X> X mean_of_equal(const X& x, const X& z)
+{
+    const X halves = x * X(0.5) + z * X(0.5);
+    return halves == x ? halves : x + (z - x) * X(0.5);
+}
+
 }  // namespace detail
 
 // clang-format off
@@ -104,17 +111,17 @@ template <detail::ActiveNumber X> X nearbyint(const X& x) { using std::nearbyint
 template <detail::ActiveNumber X> X rint(const X& x) { using std::rint; return detail::Computed<X>::flat(scalar_op<Round>(), x, rint(x.plain())); }
 /// Halves away from zero, as std::round has them.
 template <detail::ActiveNumber X> X round(const X& x) { using std::round; return detail::in_kernel() ? detail::rounded_away(x) : X(round(x.plain())); }
-template <detail::ActiveNumber X> long lround(const X& x) { using std::lround; return lround(x.value()); }
-template <detail::ActiveNumber X> long long llround(const X& x) { using std::llround; return llround(x.value()); }
-template <detail::ActiveNumber X> long lrint(const X& x) { using std::lrint; return lrint(x.value()); }
+template <detail::ActiveNumber X> long lround(const X& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { using std::lround; return lround(x.value(at)); }
+template <detail::ActiveNumber X> long long llround(const X& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { using std::llround; return llround(x.value(at)); }
+template <detail::ActiveNumber X> long lrint(const X& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { using std::lrint; return lrint(x.value(at)); }
 
 /// The larger one itself, as a branch would choose it: at equal operands the first.
 template <class A, class B, class R = detail::number_of<A, B>> R fmax(const A& a, const B& b) { const R x(a), z(b); return x >= z || z != z ? x : z; }
 template <class A, class B, class R = detail::number_of<A, B>> R fmin(const A& a, const B& b) { const R x(a), z(b); return x <= z || z != z ? x : z; }
 template <class A, class B, class R = detail::number_of<A, B>> R fdim(const A& a, const B& b) { const R x(a), z(b); return x <= z ? R(0) : x - z; }
 /// Of NaN they are NaN, and flat as for tensors.
-template <class A, class B, class R = detail::number_of<A, B>> R maximum(const A& a, const B& b) { const R x(a), z(b); return x == z ? x * R(0.5) + z * R(0.5) : x > z ? x : z > x ? z : floor(x + z); }
-template <class A, class B, class R = detail::number_of<A, B>> R minimum(const A& a, const B& b) { const R x(a), z(b); return x == z ? x * R(0.5) + z * R(0.5) : x < z ? x : z < x ? z : floor(x + z); }
+template <class A, class B, class R = detail::number_of<A, B>> R maximum(const A& a, const B& b) { const R x(a), z(b); return x == z ? detail::mean_of_equal(x, z) : x > z ? x : z > x ? z : floor(x + z); }
+template <class A, class B, class R = detail::number_of<A, B>> R minimum(const A& a, const B& b) { const R x(a), z(b); return x == z ? detail::mean_of_equal(x, z) : x < z ? x : z < x ? z : floor(x + z); }
 
 template <detail::ActiveNumber X> bool isnan(const X& x) { return x != x; }
 template <detail::ActiveNumber X> bool isinf(const X& x) { const X inf(detail::limits_of<X>::infinity()); return x == inf || x == -inf; }
@@ -123,7 +130,7 @@ template <detail::ActiveNumber X> bool isfinite(const X& x) { const X most(detai
 template <detail::ActiveNumber X> bool is_finite(const X& x) { return isfinite(x); }
 template <detail::ActiveNumber X> X round_even(const X& x) { return nearbyint(x); }
 template <class A, class B, class R = detail::number_of<A, B>> R where(bool condition, const A& a, const B& b) { return condition ? R(a) : R(b); }
-template <detail::ActiveNumber X> bool signbit(const X& x) { using std::signbit; return signbit(x.value()); }
+template <detail::ActiveNumber X> bool signbit(const X& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { using std::signbit; return signbit(x.value(at)); }
 // clang-format on
 
 /// Numbers in place of NaN and the infinities.

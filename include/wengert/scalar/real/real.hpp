@@ -249,7 +249,7 @@ inline void note_value_read(ScalarHandle m, const Site& at)
         fail<TapeError>(s->cell_tensors->who,
                         "value() takes out a number that differs from cell to cell, or from call to call: "
                         "compute with it, compare it, or give it out",
-                        at);
+                        at.line ? at : line_of_user());
     if (const ScalarSpan* from = s->find(m)) s->tape().note_number_read(*from->node, at);
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <variant>
 
 #include "../../transforms/level.hpp"
 #include "exchange.hpp"
@@ -20,6 +21,10 @@ template <class Tuple, std::size_t... k> consteval auto precision_of_elements(st
     return std::tuple_element_t<static_cast<std::size_t>(std::find(some, some + sizeof...(k), true) - some),
                                 First>{};
 }
+template <class X> struct AlternativesOf;
+template <class... A> struct AlternativesOf<std::variant<A...>> {
+    using type = std::tuple<A...>;
+};
 /// The precision of the first numbers in a container or struct.
 template <class X> consteval auto precision()
 {
@@ -35,8 +40,11 @@ template <class X> consteval auto precision()
         return precision<typename X::value_type>();
     } else if constexpr (k == Kind::tuple) {
         return precision_of_elements<X>(std::make_index_sequence<std::tuple_size<X>::value>{});
+    } else if constexpr (k == Kind::variant) {
+        using Alternatives = typename AlternativesOf<X>::type;
+        return precision_of_elements<Alternatives>(
+            std::make_index_sequence<std::tuple_size<Alternatives>::value>{});
     } else {
-        static_assert(k == Kind::fields, "wengert: a variant of reals has no precision that is known here");
         using Fields = decltype(tree::detail::fields_of(std::declval<X&>()));
         return precision_of_elements<Fields>(std::make_index_sequence<std::tuple_size<Fields>::value>{});
     }
