@@ -137,7 +137,7 @@ class Turns:
         except SystemExit:
             return None
         now.compile()
-        for _ in range(2 if times > DEAR else TURNS):  # other work doubles single compilations
+        for _ in range(5 if times > DEAR else TURNS):  # other work doubles single compilations
             then.compile()
             now.compile()
             if undisturbed(then) and undisturbed(now):
