@@ -47,7 +47,7 @@ public:
         x.dots_[k] = T(1);
         return x;
     }
-    constexpr const T& value() const noexcept { return value_; }
+    constexpr const T& value(const Site& = {}) const noexcept { return value_; }
     constexpr const T& tangent(std::size_t k) const noexcept { return dots_[k]; }
     constexpr T& tangent(std::size_t k) noexcept { return dots_[k]; }
     constexpr const std::array<T, N>& tangents() const noexcept { return dots_; }
