@@ -224,7 +224,7 @@ public:
     std::uint64_t forward_levels = 0;
     std::uint64_t levels_of_loops = 0;  ///< levels at which loops record whose bodies are being traced
     int constants = 0;                  ///< scopes of NoGrad that are open
-    /// What does not record is no NoGrad of the user's, but a rule of the sweep, or a function that the library runs.
+    /// Why nothing records, if it is no NoGrad of the user's: a rule of the sweep runs, or a function that the library runs.
     enum class Quiet : std::uint8_t { no, rule, run } quiet = Quiet::no;
     int lowered = 0;  ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;

@@ -83,9 +83,7 @@ public:
     void name_types_of_helpers()
     {
         if (types_.empty()) return;
-        for (std::size_t d = 0; d < std::size(dtype_rows); ++d)
-            for (const std::string& h : helpers)
-                if (h.substr(h.rfind('_') + 1) == dtype_rows[d].lane) types_.insert(static_cast<DType>(d));
+        for (const std::string& h : helpers) types_.insert(type_of_helper(h));
         types_.erase(DType::boolean);
     }
     /// The definitions of these names.

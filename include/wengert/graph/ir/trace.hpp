@@ -1,9 +1,10 @@
 // Trace: the recorder that writes down everything a piece of code does, as a graph.
 //
 // Values are known by their blocks. A trace holds every block that it has seen, so no address comes twice and nothing is
-// written in place. Of results that nobody else holds it gives the elements back from time to time. A block that no operation of the trace has made is a constant, or, when an enclosing trace knows it, a
-// captured input; so are variables in a trace within another one, also those that the enclosing trace takes for constants, as
-// the loop that the inner trace becomes has to hand their derivatives on.
+// written in place. Of results that nobody else holds it gives the elements back from time to time. A block that no operation
+// of the trace has made is a constant, or, when an enclosing trace knows it, a captured input; so are variables in a trace
+// within another one, also those that the enclosing trace takes for constants, as the loop that the inner trace becomes has to
+// hand their derivatives on.
 #pragma once
 
 #include <unordered_map>

@@ -163,13 +163,21 @@ static inline void @add_finite_#(ptrdiff_t n, T alpha, const T* x, T* y)
 };
 // clang-format on
 
+/// The element type in "name_f32" and the like.
+inline DType type_of_helper(const std::string& full)
+{
+    const std::string suffix = full.substr(full.rfind('_') + 1);
+    const auto* const row = std::find_if(std::begin(dtype_rows), std::end(dtype_rows),
+                                         [&](const DTypeRow& r) { return suffix == r.lane; });
+    return static_cast<DType>(row - std::begin(dtype_rows));
+}
+
 /// The text of "name_f32" and the like; "" for a name that there is not. `named`: types have names of their own.
 inline std::string cpp_helper(const std::string& full, const std::string& prefix, bool named)
 {
     const std::string_view name = std::string_view(full).substr(0, full.rfind('_'));
-    const std::string suffix = full.substr(full.rfind('_') + 1);
-    const DTypeRow& row = *std::find_if(std::begin(dtype_rows), std::end(dtype_rows),
-                                        [&](const DTypeRow& r) { return suffix == r.lane; });
+    const DTypeRow& row = row_of(type_of_helper(full));
+    const std::string suffix = row.lane;
     for (const CppHelper& h : cpp_helpers) {
         if (h.name != name) continue;
         std::string out;

@@ -18,7 +18,7 @@ struct StructuralPull {
     /// x̄ += the contribution, where the rule can; false where it cannot this time.
     bool (*add)(const Node& n, const AnyTensor& g, const AnyTensor* x, const AnyTensor& y,
                 Block& into) = nullptr;
-    /// Makes x̄ of ȳ in place, where nobody else needs ȳ; null where the rule cannot.
+    /// Turns ȳ into x̄ in place, where nobody else needs ȳ; null where the rule cannot.
     void (*change)(const Node& n, const Ref<Block>& g) = nullptr;
     /// r, with 0 for what is not finite when all of g is 0; null where the rule needs no such thing.
     AnyTensor (*with_zero_rule)(const AnyTensor& r, const AnyTensor& g) = nullptr;

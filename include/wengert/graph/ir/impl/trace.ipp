@@ -76,11 +76,10 @@ WENGERT_INLINE void Trace::operation(const Primitive& p, const void* op, const B
 
 WENGERT_INLINE void Trace::drop_dead_elements()
 {
-    const auto is_dead = [&](ValueId v) { return is_unique(blocks_[v].get()); };
     const auto drop = [&](bool views) {
         std::erase_if(with_elements_, [&](ValueId v) {
             Block& b = *blocks_[v];
-            const bool dead = b.is_view() == views && is_dead(v);
+            const bool dead = b.is_view() == views && is_unique(&b);
             if (dead) drop_elements(b);
             return dead;
         });

@@ -19,9 +19,7 @@ inline std::int64_t outside_references(const Trace& trace, const Block& b,
                                        const std::unordered_map<const Block*, std::int64_t>& held)
 {
     const auto at = held.find(&b);
-    std::int64_t n = static_cast<std::int64_t>(b.Counted::local) +
-                     (b.shared.load(std::memory_order_relaxed) >> 2) - 1 -
-                     (at != held.end() ? at->second : 0);
+    std::int64_t n = references_to(&b) - 1 - (at != held.end() ? at->second : 0);
     for (const Trace* t = &trace; t; t = t->around()) n -= t->references_from_outside(b);
     return n;
 }

@@ -50,8 +50,9 @@ inline bool added_in_place(const SavedValues& v, std::size_t i, const Structural
     return into && pull.add(v.n, v.g, v.x, v.y, *into);
 }
 
+/// `apart`: ȳ is written afterwards, so what the rule sees of it is copied.
 inline void structural_vjp_input(const SavedValues& v, std::size_t i, const StructuralPull& pull,
-                                 Cotangents& out)
+                                 Cotangents& out, bool apart = false)
 {
     if (!pull.pull || !out.wanted(i)) return;
     if (recorder()) [[unlikely]]
@@ -61,7 +62,8 @@ inline void structural_vjp_input(const SavedValues& v, std::size_t i, const Stru
         return out.add(i, pull.with_zero_rule(v.pull(pull), v.g));
     const bool no_cotangent = guards && all_zero(*v.g.value);
     if (!no_cotangent && added_in_place(v, i, pull, out)) return;
-    const AnyTensor r = v.pull(pull);
+    AnyTensor r = v.pull(pull);
+    if (apart && r.value->is_view()) r.value = copy_of(*r.value);
     const bool guarded = no_cotangent && (out.walk().records(v.n, v.g) || !all_finite(*r.value));
     out.add(i, guarded ? pull.with_zero_rule(r, v.g) : r);
 }
@@ -74,16 +76,6 @@ inline bool may_change(const SavedValues& v, Cotangents& out)
            !g.strided && may_write(g);
 }
 
-/// The cotangent of an input beside one that is made of ȳ in place: what it sees of ȳ is copied.
-inline void pull_before_change(const SavedValues& v, std::size_t i, const StructuralPull& pull,
-                               Cotangents& out)
-{
-    if (!pull.pull || !out.wanted(i)) return;
-    AnyTensor r = v.pull(pull);
-    if (r.value->is_view()) r.value = copy_of(*r.value);
-    out.add(i, std::move(r));
-}
-
 /// Inputs of an operation of which one's cotangent is ȳ changed in place come in this order: that one last.
 inline void pull_and_change(const SavedValues& v, const StructuralPull* pulls, Cotangents& out)
 {
@@ -92,10 +84,8 @@ inline void pull_and_change(const SavedValues& v, const StructuralPull* pulls, C
     for (std::size_t i = 0; i < v.n.input_count; ++i) {
         if (pulls[i].change)
             changed = i;
-        else if (changes && !pulls[i].with_zero_rule && !pulls[i].add)
-            pull_before_change(v, i, pulls[i], out);
         else
-            structural_vjp_input(v, i, pulls[i], out);
+            structural_vjp_input(v, i, pulls[i], out, changes);
     }
     if (!out.wanted(changed)) return;
     if (!changes || !may_write(*v.g.value)) return structural_vjp_input(v, changed, pulls[changed], out);
