@@ -7,6 +7,7 @@
 
 #include "../loops/loop.hpp"
 #include "../plan/plan.hpp"
+#include "../text/cpp_helpers.hpp"
 #include "../text/native_groups.hpp"
 #include "../text/strip_text.hpp"
 
