@@ -30,8 +30,10 @@ struct Block : Counted {
     /// What keeps an operation from reading `data` at once: nearly always nothing, so both are looked at together.
     struct Access {
         std::uint16_t writers = 0;  ///< scoped writers that live: recording from it throws
-        std::uint16_t device =
+        std::uint8_t device =
             0;  ///< where the elements are (array/device.hpp); not on the host: never in line
+        /// Made of variables in a first run of a checkpoint: recorded nowhere, and yet no constant (tape/run_log.hpp).
+        bool unrecorded = false;
         std::uint32_t bits() const noexcept { return std::bit_cast<std::uint32_t>(*this); }
     } access;
     Shape shape;
@@ -50,7 +52,7 @@ struct Block : Counted {
     Strides strides() const { return strided ? view_strides : row_major(shape); }
     std::size_t bytes() const noexcept { return count * size_of(dtype); }
     /// The number of its device, 0 on the host.
-    std::uint8_t device() const noexcept { return static_cast<std::uint8_t>(access.device); }
+    std::uint8_t device() const noexcept { return access.device; }
 
 private:
     Block() noexcept {}

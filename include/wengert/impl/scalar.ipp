@@ -17,15 +17,10 @@
 #include "../scalar/real/impl/tangents.ipp"
 
 #ifdef WENGERT_COMPILED
-namespace wengert {
-
-template ScalarHandle ScalarStream::enter(const AnyTensor&, std::uint64_t, const float*, std::size_t);
-template ScalarHandle ScalarStream::enter(const AnyTensor&, std::uint64_t, const double*, std::size_t);
-
-}  // namespace wengert
-
 namespace wengert::detail {
 
+template void deliver_entered<float>(Walk&, ScalarAdjoints&, const ScalarSpan::Entered&, Node&);
+template void deliver_entered<double>(Walk&, ScalarAdjoints&, const ScalarSpan::Entered&, Node&);
 template class Elements<float>;
 template class Gathering<float>;
 template const Primitive& external_description<float>();

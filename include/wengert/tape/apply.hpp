@@ -22,7 +22,18 @@ struct EmptyTensor : TapeError {
 /// No memory for a result: again, with the name of the operation and the user's line.
 [[noreturn]] void refuse_memory(std::string_view primitive, const MemoryError& e, Site at);
 
-void refuse_writers(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Site& at);
+/// Throws where an operand is being written, and where one that is recorded nowhere would pass for a constant. The library's own
+/// runs, and rules, may take what they have saved.
+void refuse_operands(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Site& at);
+
+/// What is made of such an operand where nothing is recorded, unless a NoGrad wants a constant.
+inline void mark_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,
+                            Block& out) noexcept
+{
+    if (!p.differentiable || tape.quiet != Tape::Quiet::no || tape.constants) return;
+    for (std::size_t i = 0; i < n; ++i)
+        if (in[i]->value->access.unrecorded && !out.access.unrecorded) out.access.unrecorded = true;
+}
 
 /// The elements of a variable of levels that do not record here, as a trace knows them: saved, they come back without a node.
 Block* seen_as(const Tape& tape, const AnyTensor& x);

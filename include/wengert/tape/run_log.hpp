@@ -102,8 +102,8 @@ private:
 /// a run inside of it too, does not come from outside.
 class RunRecorder : public MaskRecorder {
 public:
-    /// The first run.
-    explicit RunRecorder(RunLog& log);
+    /// The first run, where nothing is recorded. `recorded`: the levels at which its results will be.
+    RunRecorder(RunLog& log, std::uint64_t recorded);
     /// A run that must be like the first. Differences throw a TapeError in the name of `who`.
     RunRecorder(const RunLog& log, std::string_view who);
 
@@ -111,6 +111,7 @@ public:
 
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
                    const Site& at);
+    const Block& variable(const AnyTensor& t);
     bool keeps(const Block& b) const { return b.run < run_ || MaskRecorder::keeps(b); }
     void read(const Block& x, Read what, const Site& at);
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at);
@@ -143,8 +144,14 @@ private:
 
     static std::uint64_t next_run() noexcept;
 
+    /// Does this operation's result depend on a variable of the levels that will be recorded?
+    bool depends(const Primitive& p, const Block* const* in, std::size_t n, const Block& out);
+
     RunLog& log_;
     bool checks_;
+    std::uint64_t recorded_ = 0;
+    bool takes_variable_ = false;  ///< the next operation does
+    int constants_ = Tape::current().constants;
     bool began_in_rule_ = Tape::current().in_rule;
     Restore<bool> not_in_rule_{Tape::current().in_rule,
                                false};  ///< what runs is a function, whoever calls it

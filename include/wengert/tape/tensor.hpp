@@ -181,7 +181,8 @@ public:
     {
         if (recorder()) [[unlikely]]
             return ops::detached(*this);  // in a graph, which may be differentiated later, it is an operation
-        return Tensor(AnyTensor{any_.value, {}});
+        return Tensor(AnyTensor{
+            any_.value && any_.value->access.unrecorded ? another_header(any_.value) : any_.value, {}});
     }
 
     // Arithmetic: literals take the tensor's dtype, shapes broadcast as in NumPy.

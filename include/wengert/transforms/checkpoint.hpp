@@ -69,6 +69,16 @@ template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
         x);
 }
 
+/// A value of the first run that is recorded as a result from here on. Where the function has kept a copy of it, which is recorded
+/// nowhere, the result has a header of its own. A trace knows it by its header.
+inline Ref<Block> as_result(Ref<Block> b)
+{
+    if (!b || !b->access.unrecorded) return b;
+    if (!is_unique(b.get()) && !recorder()) return another_header(b);
+    b->access.unrecorded = false;
+    return b;
+}
+
 /// Plain numbers may decide what F gives, and a RunLog does not see them: the results of both runs are compared then.
 template <class F> inline constexpr bool compares_results = false;
 template <class F>
@@ -152,7 +162,7 @@ private:
         if (captured.levels & tape.forward_levels) return Y(apply_at(*function_, at, x));
         log.close();
         std::vector<Ref<Block>> values, compared;
-        each_tensor([&](AnyTensor& t) { values.push_back(t.value); }, y);
+        each_tensor([&](AnyTensor& t) { values.push_back(t.value = as_result(std::move(t.value))); }, y);
         if (compares_results<F> && !tape.hooks) compared = values;
         auto rule = std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log),
                                                                    std::move(compared), std::move(captured));
@@ -170,8 +180,9 @@ private:
     template <class Y, class Arguments>
     Y first_run(Arguments x, RunLog& log, Captured& captured, const Site& at) const
     {
+        const std::uint64_t recorded = Tape::current().active;
         const detail::Unrecorded nothing_recorded;
-        RunRecorder run(log);
+        RunRecorder run(log, recorded);
         if (Tape::current().hooks) give_arguments(run, x, at);
         Y y(apply_at(*function_, at, x));
         captured = run.captured();

@@ -127,7 +127,7 @@ WENGERT_INLINE void update_any(AnyTensor& x, const Primitive& p, const AnyTensor
         note(r, p, nullptr, in, 2, *x.value, at);
     AnyTensor result{x.value, {}};
     if (mask && p.differentiable) {
-        refuse_writers(p, in, 2, at);
+        refuse_operands(p, in, 2, at);
         result.node = make_node(tape, p, in, 2, *x.value, mask, static_cast<std::uint8_t>(uses), at);
         if (uses >> 2 & 1) {
             retain(x.value.get());
@@ -136,6 +136,7 @@ WENGERT_INLINE void update_any(AnyTensor& x, const Primitive& p, const AnyTensor
     }
     if (result.node && tape.hooks) [[unlikely]]
         tape.pack(*result.node);
+    if (!result.node) mark_unrecorded(tape, p, in, 2, *x.value);
     compute_in_place(p, *x.value, *y.value);
     if (result.node) tape.append(result.node.get());
     commit_write(x, std::move(result), std::move(kept));

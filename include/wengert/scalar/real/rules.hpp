@@ -74,18 +74,18 @@ __attribute__((always_inline)) inline void pull_function(const ScalarEntry& e, s
     if (!left) add(e.a(), first_rule(e.op(), g, x, z, y));
     if (left || two) add(two ? e.b : e.a(), second_rule(e.op(), g, x, z, y));
 }
-/// The same of reals, to a and b. Once: it is long, and the call is little beside what reals record.
-template <class T>
-[[gnu::noinline]] std::array<Real<T>, 2> pulled(const ScalarEntry& e, std::uint32_t i, const Real<T>& g,
-                                                const Real<T>& a, const Real<T>& b, const Real<T>& result)
+/// The same, to a and b. Once for each type of number: it is long, and the call is little beside the function.
+template <class N>
+[[gnu::noinline]] std::array<N, 2> pulled(const ScalarEntry& e, std::uint32_t i, const N& g, const N& a,
+                                          const N& b, const N& result)
 {
-    std::array<Real<T>, 2> sent;
+    std::array<N, 2> sent{};
     std::size_t count = 0;
     pull_function(
-        e, i, g, [&](std::uint32_t k) -> const Real<T>& { return k == i       ? result
-                                                                 : k == e.a() ? a
-                                                                              : b; },
-        [&](std::uint32_t, const Real<T>& r) { sent[count++] = r; });
+        e, i, g, [&](std::uint32_t k) -> const N& { return k == i       ? result
+                                                           : k == e.a() ? a
+                                                                        : b; },
+        [&](std::uint32_t, const N& r) { sent[count++] = r; });
     return sent;
 }
 
@@ -140,25 +140,28 @@ __attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e,
     }
 }
 
-/// Hands what an operation sends back to its operands to `add(position, amount)`. `value(position)` is a value of the stream.
+/// Hands what a function sends back to its operands to `add(position, amount)`, by a call of `pulled`.
+template <class N, class Value, class Add>
+__attribute__((always_inline)) inline void send_function(const ScalarEntry& e, std::uint32_t i, const N& g,
+                                                         const Value& value, Add&& add)
+{
+    if (e.op() >= ScalarOp::whole) return;  // flat
+    const bool two = e.form() == ScalarForm::both;
+    const N a(value(e.a()));
+    const std::array<N, 2> sent = pulled(e, i, g, a, two ? N(value(e.b)) : a, N(value(i)));
+    add(e.a(), sent[0]);
+    if (two) add(e.b, sent[1]);
+}
+
+/// The same of any operation. `value(position)` is a value of the stream.
 template <class N, class Value, class Add>
 __attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
                                                 const Value& value, Add&& add)
 {
-    const auto result = [&] { return N(value(i)); };
+    if (e.is_function()) return send_function(e, i, g, value, add);
     const auto cotangent = [&]() __attribute__((always_inline))->const N& { return g; };
-    if (!e.is_function())
-        return pull_arithmetic<false, N>(e, cotangent, cotangent, result, value, add, [](const N&) {});
-    if (e.op() >= ScalarOp::whole) return;  // flat
-    if constexpr (is_real<N>) {
-        const bool two = e.form() == ScalarForm::both;
-        const N a = value(e.a());
-        const auto sent = pulled(e, i, g, a, two ? N(value(e.b)) : a, result());
-        add(e.a(), sent[0]);
-        if (two) add(e.b, sent[1]);
-    } else {
-        pull_function(e, i, g, value, add);
-    }
+    pull_arithmetic<false, N>(
+        e, cotangent, cotangent, [&] { return N(value(i)); }, value, add, [](const N&) {});
 }
 
 }  // namespace wengert::detail

@@ -11,14 +11,22 @@
 namespace wengert {
 
 class ScalarStream;
+class Walk;
+namespace detail {
+class ScalarAdjoints;
+}
 
 /// A part of the stream: the parameters of its node.
 struct ScalarSpan {
     /// Inputs: the elements of a tensor, or variables of a level, which have a tensor only where a walk over the tape wants one.
+    struct Entered;
+    /// Sends their adjoints to a tensor's node. Known where the tensor enters: only a program with tensors of float has that of float.
+    using Deliver = void(Walk&, detail::ScalarAdjoints&, const Entered&, Node& to);
     struct Entered {
         ScalarPosition begin;
         std::uint32_t count;
         AnyTensor tensor;
+        Deliver* deliver = nullptr;  ///< none where there is no tensor
         bool variables = false;
     };
     struct Number {
@@ -85,7 +93,13 @@ struct ScalarVariable {
     static constexpr std::uint32_t bit = std::uint32_t{1} << 31;
     std::uint32_t id = 0;  ///< 0 when it is no variable any more
     AnyTensor leaf;
+    ScalarSpan::Deliver* deliver;
     ScalarHandle entered;  ///< where the stream has it
 };
+
+namespace detail {
+/// The cotangents of a tensor of T whose elements have been taken in (transforms/sweep.hpp).
+template <class T> void deliver_entered(Walk&, ScalarAdjoints&, const ScalarSpan::Entered&, Node& to);
+}  // namespace detail
 
 }  // namespace wengert

@@ -158,7 +158,7 @@ public:
         return named && variables[k].id == m.span() ? &variables[k] : nullptr;
     }
     /// A leaf of the tape as a variable of backward(); it is one until it is ended, or its tape is.
-    ScalarHandle begin_variable(const AnyTensor& leaf, const Site& at);
+    ScalarHandle begin_variable(const AnyTensor& leaf, ScalarSpan::Deliver* deliver, const Site& at);
     void end_variable(ScalarVariable& v) noexcept
     {
         free_variable_ = std::min(free_variable_, static_cast<std::size_t>(&v - variables.data()));
@@ -167,8 +167,8 @@ public:
     /// An entry as an operand, where a level that records depends on it.
     ScalarHandle handle(ScalarPosition p);
     /// Elements of a tensor at the end of the stream; gives the first one's handle.
-    template <class T>
-    ScalarHandle enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count);
+    ScalarHandle enter(const AnyTensor& x, std::uint64_t mask, std::span<const double> values,
+                       ScalarSpan::Deliver* deliver);
     /// Numbers as they are below an open level: where they are recorded, or nowhere. Gives the levels that they depend on.
     std::uint64_t find_below(std::size_t level, std::vector<ScalarNumber>& x, std::string_view transform,
                              const Site& at);
@@ -321,11 +321,6 @@ private:
     static inline constinit thread_local ScalarCursor* current_ __attribute__((visibility("default"))) =
         &no_scalar_cursor;
 };
-
-#ifdef WENGERT_COMPILED
-extern template ScalarHandle ScalarStream::enter(const AnyTensor&, std::uint64_t, const float*, std::size_t);
-extern template ScalarHandle ScalarStream::enter(const AnyTensor&, std::uint64_t, const double*, std::size_t);
-#endif
 
 inline ScalarSpan::~ScalarSpan()
 {

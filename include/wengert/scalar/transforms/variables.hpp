@@ -37,7 +37,7 @@ template <std::floating_point T> Real<T>& Real<T>::requires_grad(bool on, Site a
     if (!on) return *this;
     Tensor<T> leaf(value_);
     leaf.requires_grad(true, at);
-    handle_ = s.begin_variable(leaf.any(), at);
+    handle_ = s.begin_variable(leaf.any(), detail::deliver_entered<T>, at);
     return *this;
 }
 

@@ -134,8 +134,11 @@ WENGERT_INLINE AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* 
         detail::check_born(p, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (t.recorder) [[unlikely]]
         note(t.recorder, p, nullptr, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
-    if (mask == 0 || !p.differentiable) return out;
-    detail::refuse_writers(p, in, n, at);
+    if (mask == 0 || !p.differentiable) {
+        detail::mark_unrecorded(tape, p, in, n, *out.value);
+        return out;
+    }
+    detail::refuse_operands(p, in, n, at);
     const std::uint8_t saves = detail::needed(p, detail::depending(tape, p, in, mask));
     out.node = detail::make_node(tape, p, in, n, *out.value, mask, saves, at);
     detail::complete(tape, p, nullptr, in, n, out, mask, saves >> n & 1);
@@ -158,8 +161,11 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
         if (std::any_of(in, in + n, is_result)) out.value = another_header(out.value);
         note(r, p, op, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     }
-    if (mask == 0 || !p.differentiable) return out;
-    detail::refuse_writers(p, in, n, at);
+    if (mask == 0 || !p.differentiable) {
+        detail::mark_unrecorded(tape, p, in, n, *out.value);
+        return out;
+    }
+    detail::refuse_operands(p, in, n, at);
     const unsigned saves = p.arity ? detail::needed(p, detail::depending(tape, p, in, mask)) : p.saves;
     out.node = detail::make_node(tape, p, in, n, *out.value, mask, static_cast<std::uint8_t>(saves), at);
     if (out.node->input_count) {

@@ -28,7 +28,7 @@ inline const Block* dying_operand(const Tape& tape, const Primitive& p, const An
     for (std::size_t i = 0; i < p.arity; ++i)
         if (free >> i & 1) {
             const Block& b = *in[i]->value;
-            if (!b.strided && b.access.writers == 0 && may_write(b)) return &b;
+            if (!b.strided && b.access.writers == 0 && !b.access.unrecorded && may_write(b)) return &b;
         }
     return nullptr;
 }

@@ -9,15 +9,29 @@
 
 namespace wengert::detail {
 
-WENGERT_INLINE void refuse_writers(const Primitive& p, const AnyTensor* const* in, std::size_t n,
-                                   const Site& at)
+[[noreturn]] __attribute__((cold)) WENGERT_INLINE void refuse_operand(const Primitive& p, const Block& x,
+                                                                      const Site& at)
 {
-    for (std::size_t i = 0; i < n; ++i)
-        if (in[i]->value->access.writers)
-            fail<TapeError>(p.name,
-                            "an operand of shape " + to_string(in[i]->value->shape) +
-                                " has a live writer (write(x)): end its scope before recording from it",
-                            at);
+    const std::string it = "an operand of shape " + to_string(x.shape);
+    if (x.access.writers)
+        fail<TapeError>(p.name, it + " has a live writer (write(x)): end its scope before recording from it",
+                        at);
+    fail<TapeError>(p.name,
+                    it + " comes from inside of a function given to checkpoint, whose first run is not "
+                         "recorded: it would be a constant here. Return it in the function's result, or take "
+                         "stop_gradient of it",
+                    at);
+}
+
+WENGERT_INLINE void refuse_operands(const Primitive& p, const AnyTensor* const* in, std::size_t n,
+                                    const Site& at)
+{
+    for (std::size_t i = 0; i < n; ++i) {
+        const Block& x = *in[i]->value;
+        const bool unrecorded = x.access.unrecorded && !in[i]->node;
+        if (x.access.writers || (unrecorded && Tape::current().quiet == Tape::Quiet::no)) [[unlikely]]
+            refuse_operand(p, x, at);
+    }
 }
 
 WENGERT_INLINE Block* seen_as(const Tape& tape, const AnyTensor& x)

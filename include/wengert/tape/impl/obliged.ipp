@@ -29,7 +29,7 @@ WENGERT_INLINE AnyTensor record_obliged(const Primitive& p, const AnyTensor* con
     if (Recorder* const r = tape.thread().recorder) [[unlikely]]
         note_in_order(*r, p, noted, in, n, out.value, tape.site_override.line ? tape.site_override : at);
     if (mask == 0 || !p.differentiable) return out;
-    refuse_writers(p, in, n, at);
+    refuse_operands(p, in, n, at);
     out.node = make_node(tape, p, in, n, *out.value, mask, p.saves, at);
     if (mask & ~tape.forward_levels) {
         memory::inject_failure();

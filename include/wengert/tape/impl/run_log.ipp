@@ -102,8 +102,9 @@ WENGERT_INLINE void MaskRecorder::refuse(std::string_view what, const Site& at)
     fail<TapeError>(who_, std::string(what), at);
 }
 
-WENGERT_INLINE RunRecorder::RunRecorder(RunLog& log)
-    : MaskRecorder("checkpoint", nullptr, recorder_table<RunRecorder>), log_(log), checks_(false)
+WENGERT_INLINE RunRecorder::RunRecorder(RunLog& log, std::uint64_t recorded)
+    : MaskRecorder("checkpoint", nullptr, recorder_table<RunRecorder>), log_(log), checks_(false),
+      recorded_(recorded)
 {}
 
 WENGERT_INLINE RunRecorder::RunRecorder(const RunLog& log, std::string_view who)
@@ -131,10 +132,27 @@ WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, c
     const auto outside = as_outside();
     MaskRecorder::operation(p, op, in, n, out, at);
     out.run = run_;
+    if (depends(p, in, n, out)) out.access.unrecorded = true;
+}
+
+WENGERT_INLINE bool RunRecorder::depends(const Primitive& p, const Block* const* in, std::size_t n,
+                                         const Block& out)
+{
+    const bool of_variable = std::exchange(takes_variable_, false);
+    if (!recorded_ || !p.differentiable || !differentiable(out.dtype)) return false;
+    if (Tape::current().constants != constants_) return false;  // the function's own NoGrad
+    return of_variable || std::any_of(in, in + n, [](const Block* b) { return b->access.unrecorded; });
+}
+
+WENGERT_INLINE const Block& RunRecorder::variable(const AnyTensor& t)
+{
+    takes_variable_ = takes_variable_ || (recorded_ && Tape::current().depends(*t.node, recorded_));
+    return MaskRecorder::variable(t);
 }
 
 WENGERT_INLINE void RunRecorder::read(const Block& x, Read what, const Site& at)
 {
+    takes_variable_ = false;
     if (const auto outside = as_outside(); true) MaskRecorder::read(x, what, at);
     // What was made in the run follows from what has been noted, unless hooks have given the arguments back with fewer digits. Reals
     // make tensors of their own, recorded or not.
@@ -147,6 +165,8 @@ WENGERT_INLINE void RunRecorder::read(const Block& x, Read what, const Site& at)
 WENGERT_INLINE void RunRecorder::alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
 {
     MaskRecorder::alias(of, as, at);
+    const bool of_variable = recorded_ && of.node && Tape::current().depends(*of.node, recorded_);
+    if (of_variable || of.value->access.unrecorded) as->access.unrecorded = true;
     if (of.value->run < run_)
         aliases_.emplace(as.get(), std::pair(as, of.value));
     else

@@ -68,7 +68,7 @@ WENGERT_INLINE std::vector<AnyTensor> record_section(const std::vector<AnyTensor
     std::vector<AnyTensor> results;
     for (const auto& b : out) results.push_back({b, {}});
     if (mask == 0) return results;
-    detail::refuse_writers(detail::section_primitive, operands.data(), in.size(), at);
+    detail::refuse_operands(detail::section_primitive, operands.data(), in.size(), at);
     const auto token = token_block();
     auto hub = detail::make_node(tape, detail::section_primitive, operands.data(), in.size(), *token, mask,
                                  0xff, at);

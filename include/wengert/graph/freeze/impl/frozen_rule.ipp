@@ -204,7 +204,7 @@ WENGERT_INLINE std::optional<std::uint64_t> recorded_levels(const CallArguments&
     } catch (const TapeError&) {
         return {};
     }
-    if (levels) refuse_writers(section_primitive, operands.data(), in.size(), at);
+    if (levels) refuse_operands(section_primitive, operands.data(), in.size(), at);
     return levels;
 }
 

@@ -97,20 +97,13 @@ WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::sweep_function(Chu
 {
     const ScalarEntry* const entries = &stream_.entry(part.chunk);
     if (entries[i].op() == ScalarOp::link) return add(entries[i].far, Real<double>(g));
-    pull(
+    if (entries[i].op() >= ScalarOp::whole) return;  // flat
+    pull_function(
         entries[i], i, g, [=](std::uint32_t k) { return entries[k].value; },
         [&](std::uint32_t k, double r) {
             const ScalarPosition to = part.chunk + k;
             part.plain[to >= part.base ? part.slot(to) : 0] += r;
         });
-}
-
-/// What a function sends back, apart for the same reason.
-template <class N, class Value, class Add>
-[[gnu::noinline]] void pull_apart(const ScalarEntry& e, std::uint32_t i, const N& g, const Value& value,
-                                  const Add& add)
-{
-    pull(e, i, g, value, add);
 }
 
 /// Forward over reverse in one pass: values with their tangents, adjoints with theirs, and nothing is recorded. Arithmetic is in line,
@@ -156,7 +149,7 @@ WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std
         else if (e.op() == ScalarOp::link)
             add(e.far, g);
         else
-            pull_apart(e, i, g, value, add_to);
+            send_function(e, i, g, value, add_to);
     }
 }
 

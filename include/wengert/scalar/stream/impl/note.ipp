@@ -151,18 +151,18 @@ WENGERT_INLINE void ScalarStream::find_older(ScalarSpan& s) const
     s.searched = &s != open_;
 }
 
-template <class T>
-ScalarHandle ScalarStream::enter(const AnyTensor& x, std::uint64_t mask, const T* values, std::size_t count)
+WENGERT_INLINE ScalarHandle ScalarStream::enter(const AnyTensor& x, std::uint64_t mask,
+                                                std::span<const double> values, ScalarSpan::Deliver* deliver)
 {
+    const std::size_t count = values.size();
     if (count >= ScalarBudget::most_in_chunk)
         fail<MemoryError>("scalar code",
                           "the elements of one tensor: at most 2^31, not " + std::to_string(count),
                           detail::line_of_user());
     open_for(mask, x.node ? x.node->sequence : 0, count, x.node ? x.node->at : Site{}, !guards);
-    open_->entered.push_back({end(), static_cast<std::uint32_t>(count), x});
+    open_->entered.push_back({end(), static_cast<std::uint32_t>(count), x, deliver});
     const ScalarHandle first(usual | size());
-    for (std::size_t i = 0; i < count; ++i)
-        append(ScalarOp::input, ScalarForm::unary, 0, static_cast<double>(values[i]));
+    for (const double v : values) append(ScalarOp::input, ScalarForm::unary, 0, v);
     if (!steady_) settle(nothing);
     return first;
 }
@@ -192,7 +192,7 @@ WENGERT_INLINE ScalarPosition ScalarStream::lift(std::size_t level, std::vector<
     if (below)
         for (ScalarNumber& n : x) n.handle = near(n.handle, n.value);
     const ScalarPosition first = end();
-    open_->entered.push_back({first, static_cast<std::uint32_t>(x.size()), {}, true});
+    open_->entered.push_back({first, static_cast<std::uint32_t>(x.size()), {}, nullptr, true});
     if (cell_tensors) {
         std::vector<std::uint64_t> from;
         for (const ScalarNumber& n : x) from.push_back(n.handle.index());
@@ -207,7 +207,8 @@ WENGERT_INLINE ScalarPosition ScalarStream::lift(std::size_t level, std::vector<
     return first;
 }
 
-WENGERT_INLINE ScalarHandle ScalarStream::begin_variable(const AnyTensor& leaf, const Site& at)
+WENGERT_INLINE ScalarHandle ScalarStream::begin_variable(const AnyTensor& leaf, ScalarSpan::Deliver* deliver,
+                                                         const Site& at)
 {
     constexpr std::size_t many = 1 << 16;
     std::size_t& k = free_variable_;
@@ -220,7 +221,7 @@ WENGERT_INLINE ScalarHandle ScalarStream::begin_variable(const AnyTensor& leaf, 
                 "not say when it is gone. Call requires_grad(false) on it, Tape::rewind, or take a "
                 "TapeScope; grad needs no variables",
             at);
-    variables[k] = {detail::next_span_number(), leaf, {}};
+    variables[k] = {detail::next_span_number(), leaf, deliver, {}};
     return {ScalarVariable::bit | static_cast<std::uint32_t>(k), variables[k].id};
 }
 
@@ -229,7 +230,8 @@ WENGERT_INLINE ScalarHandle ScalarStream::operand(ScalarHandle m, double value)
     if ((m.index() & ScalarVariable::bit) == 0) return m;
     ScalarVariable& v = *variable(m);
     const ScalarSpan* s = find(v.entered);
-    if (!s || entry(s->chunk + v.entered.index()).value != value) v.entered = enter(v.leaf, 1, &value, 1);
+    if (!s || entry(s->chunk + v.entered.index()).value != value)
+        v.entered = enter(v.leaf, 1, {&value, 1}, v.deliver);
     return v.entered;
 }
 

@@ -24,6 +24,10 @@ std::vector<std::pair<std::size_t, std::vector<Real<T>>>> element_tangents(Tape&
     return all;
 }
 
+/// What a stream takes in: these numbers, or a copy that lives as long as the expression.
+inline std::span<const double> as_doubles(const double* x, std::size_t n) { return {x, n}; }
+inline std::vector<double> as_doubles(const float* x, std::size_t n) { return {x, x + n}; }
+
 template <class T> Elements<T>::Elements(const AnyTensor& x, const Site& at)
 {
     Tape& tape = Tape::current();
@@ -37,7 +41,7 @@ template <class T> Elements<T>::Elements(const AnyTensor& x, const Site& at)
     if (mask == 0 || block_->count == 0) return;
     const auto tangents = element_tangents<T>(tape, x, mask, at);
     ScalarStream& s = ScalarStream::of(tape);
-    const ScalarHandle first = s.enter(x, mask, values_, block_->count);
+    const ScalarHandle first = s.enter(x, mask, as_doubles(values_, block_->count), deliver_entered<T>);
     if (cell) s.cell_tensors->entered.push_back({first.index(), cell->positions});
     handle_ = first.word;
     active_ = 1;

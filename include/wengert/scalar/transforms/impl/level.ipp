@@ -212,7 +212,10 @@ WENGERT_INLINE AnyTensor NumberLevel::walk(const ScalarNumber& y)
     node->shape = Shape{count_};
     tape_.append(node.get());
     for (ScalarSpan::Entered& e : stream_.find(first_)->entered)
-        if (e.variables && e.begin == first_) e.tensor = {make_block(dtype_of<double>(), node->shape), node};
+        if (e.variables && e.begin == first_) {
+            e.tensor = {make_block(dtype_of<double>(), node->shape), node};
+            e.deliver = deliver_entered<double>;
+        }
     const Real<double> result(y.value, y.handle);
     const AnyTensor loss = gathered(&result, 1, Shape(), at_, numbers_name);
     auto one = make_block(dtype_of<double>(), Shape());

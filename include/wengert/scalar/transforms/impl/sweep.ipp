@@ -10,49 +10,45 @@ namespace wengert {
 
 namespace detail {
 
-/// The cotangents of a tensor whose elements have been taken in.
-struct DeliverEntered {
-    template <class T>
-    static void of(Walk& walk, ScalarAdjoints& adjoints, const ScalarSpan::Entered& e, Node& to)
-    {
-        if (const std::size_t level = adjoints.forward_level())
-            return with_tangents<T>(walk, adjoints, e, to, level);
-        if (!adjoints.recorded()) {
-            Ref<Block> b = make_block(dtype_of<T>(), e.tensor.value->shape);
-            const bool any = adjoints.take(e.begin, e.count, b->template as<T>());
-            if (any)
-                walk.deliver(to, {made_in_run(placed(std::move(b))),
-                                  {}});  // else a checkpoint before it need not run again
-            return;
-        }
-        std::vector<Real<T>> g(e.count);
-        bool any = false;
-        for (std::uint32_t k = 0; k < e.count; ++k) {
-            const Real<double> taken = adjoints.take(e.begin + k);
-            g[k] = Real<T>(static_cast<T>(taken.plain()), taken.handle());
-            any = any || taken.is_active() || taken.plain() != 0.0;
-        }
-        if (!any) return;
-        walk.deliver(to, gathered<T>(g.data(), g.size(), e.tensor.value->shape, to.at));
-    }
+/// As deliver_entered, where adjoints carry tangents of a level.
+template <class T>
+void deliver_with_tangents(Walk& walk, ScalarAdjoints& adjoints, const ScalarSpan::Entered& e, Node& to,
+                           std::size_t level)
+{
+    const Shape& shape = e.tensor.value->shape;
+    Ref<Block> g = make_block(dtype_of<T>(), shape), dot = make_block(dtype_of<T>(), shape);
+    const auto [any, any_dot] =
+        adjoints.take_with_tangents(e.begin, e.count, g->template as<T>(), dot->template as<T>());
+    if (!any && !any_dot) return;
+    const Tensor<T> sent(AnyTensor{made_in_run(placed(std::move(g))), {}}),
+        along(AnyTensor{made_in_run(placed(std::move(dot))), {}});
+    walk.deliver(
+        to, AnyTensor((any_dot ? lift_with_tangent(sent, along, level, "scalar code", to.at) : sent).any()));
+}
 
-private:
-    template <class T>
-    static void with_tangents(Walk& walk, ScalarAdjoints& adjoints, const ScalarSpan::Entered& e, Node& to,
-                              std::size_t level)
-    {
-        const Shape& shape = e.tensor.value->shape;
-        Ref<Block> g = make_block(dtype_of<T>(), shape), dot = make_block(dtype_of<T>(), shape);
-        const auto [any, any_dot] =
-            adjoints.take_with_tangents(e.begin, e.count, g->template as<T>(), dot->template as<T>());
-        if (!any && !any_dot) return;
-        const Tensor<T> sent(AnyTensor{made_in_run(placed(std::move(g))), {}}),
-            along(AnyTensor{made_in_run(placed(std::move(dot))), {}});
-        walk.deliver(
-            to,
-            AnyTensor((any_dot ? lift_with_tangent(sent, along, level, "scalar code", to.at) : sent).any()));
+template <class T>
+void deliver_entered(Walk& walk, ScalarAdjoints& adjoints, const ScalarSpan::Entered& e, Node& to)
+{
+    if (const std::size_t level = adjoints.forward_level())
+        return deliver_with_tangents<T>(walk, adjoints, e, to, level);
+    if (!adjoints.recorded()) {
+        Ref<Block> b = make_block(dtype_of<T>(), e.tensor.value->shape);
+        const bool any = adjoints.take(e.begin, e.count, b->template as<T>());
+        if (any)
+            walk.deliver(to, {made_in_run(placed(std::move(b))),
+                              {}});  // else a checkpoint before it need not run again
+        return;
     }
-};
+    std::vector<Real<T>> g(e.count);
+    bool any = false;
+    for (std::uint32_t k = 0; k < e.count; ++k) {
+        const Real<double> taken = adjoints.take(e.begin + k);
+        g[k] = Real<T>(static_cast<T>(taken.plain()), taken.handle());
+        any = any || taken.is_active() || taken.plain() != 0.0;
+    }
+    if (!any) return;
+    walk.deliver(to, gathered<T>(g.data(), g.size(), e.tensor.value->shape, to.at));
+}
 
 WENGERT_INLINE void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
 {
@@ -76,7 +72,7 @@ WENGERT_INLINE void scalar_vjp(const Node& n, const AnyTensor&, Cotangents& out)
             adjoints.leave(e);
             continue;
         }
-        of_real<DeliverEntered>(to->dtype, walk, adjoints, e, *to);
+        e.deliver(walk, adjoints, e, *to);
     }
     adjoints.done(span);
     for (const auto& older : span.older) announce(walk, *older);

@@ -1,0 +1,160 @@
+// What a function given to checkpoint writes outside of its result: recorded nowhere, so that no recorded operation takes it.
+#include "catch.hpp"
+
+#include <wengert/wengert.hpp>
+
+using namespace wengert;
+
+namespace {
+
+using D = Tensor<double>;
+
+/// A function that keeps what it computes on its way.
+struct Keeps {
+    std::shared_ptr<std::vector<D>> kept = std::make_shared<std::vector<D>>();
+    D operator()(const D& x) const
+    {
+        const D h = sin(x);
+        kept->push_back(h);
+        return h * x;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("what a checkpoint's function keeps is refused where it would be a constant")
+{
+    const D x = {0.3, -0.7, 1.1};
+    const auto loss_with = [](const auto& use) {
+        return [use](const D& t) {
+            const Keeps f;
+            const D y = checkpoint(f)(t);
+            return use(y, f.kept->front());
+        };
+    };
+    const auto refused = [&](const char* how, const auto& use) {
+        INFO(how);
+        CHECK_THROWS_AS(grad(loss_with(use))(x), TapeError);
+        CHECK_THROWS_WITH(grad(loss_with(use))(x), contains("inside of a function given to checkpoint"));
+        CHECK_THROWS_AS(vjp(loss_with(use), x), TapeError);
+    };
+    refused("at once", [](const D& y, const D& kept) { return sum(y * kept); });
+    refused("scaled and reduced", [](const D& y, const D& kept) { return sum(y) + 0.1 * sum(square(kept)); });
+    refused("an element", [](const D& y, const D& kept) { return sum(y) * kept(0); });
+    refused("joined parts", [](const D& y, const D& kept) {
+        return sum(y * concatenate<double>({view(kept, range(0, 1)), view(kept, range(1, 3))}));
+    });
+    refused("added to a constant", [](const D& y, const D& kept) {
+        D total = zeros<double>({3});
+        total += kept;
+        return sum(y * total);
+    });
+    refused("written into a constant", [](const D& y, const D& kept) {
+        D total = zeros<double>({3});
+        view(total, range(0, 2)) = view(kept, range(0, 2));
+        return sum(y * total);
+    });
+    refused("given to another checkpoint", [](const D& y, const D& kept) {
+        return sum(checkpoint([](const D& a, const D& b) { return a * b; })(y, kept));
+    });
+
+    D v = x;
+    v.requires_grad();
+    const Keeps f;
+    const D y = checkpoint(f)(v);
+    CHECK_THROWS_AS(y + f.kept->front(), TapeError);
+    CHECK(Tape::current().size() > 0);
+    backward(sum(y));  // as it was
+    CHECK(allclose(v.grad(), cos(x) * x + sin(x), 1e-14));
+}
+
+TEST_CASE("a result that is kept as well is recorded under the result's name alone")
+{
+    const D x = linspace<double>(0.1, 1.0, 40);
+    std::vector<D> kept;
+    const auto f = checkpoint([&](const D& t) {
+        kept.push_back(exp(t));
+        return kept.back();
+    });
+    const auto by_result = [&](const D& t) { return sum(square(f(t))); };
+    CHECK(allclose(grad(by_result)(x), 2 * exp(2 * x), 1e-14));
+    const auto by_kept = [&](const D& t) {
+        const D y = f(t);
+        return sum(y * kept.back());
+    };
+    CHECK_THROWS_AS(grad(by_kept)(x), TapeError);
+}
+
+TEST_CASE("what is meant to be a constant is one")
+{
+    const D x = {0.3, -0.7, 1.1};
+    const auto gives = [&](const auto& keep, const auto& use) {
+        D kept;
+        const auto f = [&](const D& t) {
+            const D y = checkpoint([&](const D& u) {
+                const D h = sin(u);
+                keep(kept, h);
+                return h * u;
+            })(t);
+            return sum(y * use(kept));
+        };
+        const D g = grad(f)(x), s = sin(x);
+        CHECK(allclose(g, (cos(x) * x + s) * s, 1e-14));
+    };
+    const auto as_it_is = [](const D& k) { return k; };
+    gives([](D& kept, const D& h) { kept = stop_gradient(h); }, as_it_is);
+    gives([](D& kept, const D& h) { kept = h.detach(); }, as_it_is);
+    gives([](D& kept, const D& h) { kept = h; }, [](const D& k) { return stop_gradient(k); });
+    gives([](D& kept, const D& h) { kept = h; }, [](const D& k) { return k.detach(); });
+    gives(
+        [](D& kept, const D& h) {
+            const NoGrad constant;
+            kept = h * 1.0;
+        },
+        as_it_is);
+    gives([](D& kept, const D& h) { kept = D(h.array()); }, as_it_is);  // through plain C++
+
+    // What does not depend on a variable, whoever computes it.
+    D table;
+    const auto with_table = [&](const D& t) {
+        const D y = checkpoint([&](const D& u) {
+            table = square(x);
+            return u * table;
+        })(t);
+        return sum(y * table);
+    };
+    CHECK(allclose(grad(with_table)(x), square(square(x)), 1e-14));
+}
+
+TEST_CASE("values of a run serve inside of it, in whatever is done there")
+{
+    const D x = {0.3, -0.7, 1.1};
+    const auto inner = [](const D& t) {
+        const D h = sin(t);
+        return grad([&](const D& u) { return sum(u * u * h); })(t);
+    };
+    const auto pushed = [](const D& t) {
+        const D h = sin(t);
+        return jvp([&](const D& u) { return u * u * h; }, t, t).second;
+    };
+    const auto looped = [](const D& t) {
+        const D h = sin(t);
+        return scan([&](const D& s, const D& r) { return std::pair(s * h + r, s); }, t, stack<double>({t, t}))
+            .first;
+    };
+    const auto nested = [](const D& t) {
+        const D h = sin(t);
+        return checkpoint([h](const D& u) { return u * h; })(t);
+    };
+    const auto check = [&](const auto& f) {
+        const auto plain = [&](const D& t) { return sum(square(f(t))); };
+        const auto kept = [&](const D& t) { return sum(square(checkpoint(f)(t))); };
+        CHECK(allclose(grad(kept)(x), grad(plain)(x), 1e-13));
+        CHECK(allclose(hessian(kept)(x), hessian(plain)(x), 1e-12));
+        CHECK(allclose(freeze(grad(kept))(x), grad(plain)(x), 1e-13));
+    };
+    check(inner);
+    check(pushed);
+    check(nested);
+    check(looped);
+}
