@@ -45,6 +45,17 @@ using AdjointPair [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = do
 {
     *reinterpret_cast<AdjointPair*>(to) += AdjointPair{g.plain(), g.tangent(0)};
 }
+
+/// Adds r, made of g, to adjoint k. A sum of products is rounded alike in all sweeps.
+[[gnu::always_inline]] inline void send(double* adjoints, std::uint32_t k, double, double r, bool) noexcept
+{
+    adjoints[k] += unfused(r);
+}
+[[gnu::always_inline]] inline void send(double* adjoints, std::uint32_t k, const WithTangent& g,
+                                        const WithTangent& r, bool guarded) noexcept
+{
+    if (!guarded || !is_zero_by_rule(g.plain(), 0.0, r.plain())) add_pair(adjoints + 2 * k, r);
+}
 inline bool is_zero(double g) noexcept { return g == 0.0; }
 inline bool is_zero(const WithTangent& g) noexcept { return g.plain() == 0.0 && g.tangent(0) == 0.0; }
 

@@ -17,6 +17,36 @@ namespace wengert::detail {
     if (k >= first) x.tangent(0) = dots[k - first];
     return x;
 }
+/// Values of a chunk's entries, by index: alone, or with their tangents.
+struct ValuesOf {
+    using Number = double;
+    static constexpr std::size_t width = 1;  ///< doubles of an adjoint of this type
+    const ScalarEntry* entries;
+    [[gnu::always_inline]] double operator()(std::uint32_t k) const noexcept { return entries[k].value; }
+};
+struct PairsOf {
+    using Number = WithTangent;
+    static constexpr std::size_t width = 2;
+    const ScalarEntry* entries;
+    const double* dots;
+    std::int64_t first;  ///< the index of the first dot
+    [[gnu::always_inline]] WithTangent operator()(std::uint32_t k) const noexcept
+    {
+        return with_tangent(entries, dots, first, k);
+    }
+};
+/// What a function sends back to its operands' adjoints, which begin with that of entry `base`; before it there are none. Apart, so that
+/// the loop of a sweep has its registers for itself, and once for all sweeps: it is long.
+template <class N, class Values>
+[[gnu::noinline]] void pull_apart(Values value, std::uint32_t i, N g, double* adjoints, std::uint32_t base,
+                                  bool guarded)
+{
+    if (value.entries[i].op() >= ScalarOp::whole) return;  // flat
+    pull_function(value.entries[i], i, g, value, [=](std::uint32_t k, const N& r) {
+        if (k >= base) send(adjoints, k - base, g, r, guarded);
+    });
+}
+
 /// The adjoints of the positions of one chunk, from the first that the walk can reach.
 struct ChunkAdjoints {
     ChunkAdjoints(ScalarPosition where, ScalarPosition first) : chunk(where), base(first) {}

@@ -74,7 +74,7 @@ __attribute__((always_inline)) inline void pull_function(const ScalarEntry& e, s
     if (!left) add(e.a(), first_rule(e.op(), g, x, z, y));
     if (left || two) add(two ? e.b : e.a(), second_rule(e.op(), g, x, z, y));
 }
-/// The same, to a and b. Once for each type of number: it is long, and the call is little beside the function.
+/// The same, to a and b. Once for each type of number: it is long, and the call is little where it serves.
 template <class N>
 [[gnu::noinline]] std::array<N, 2> pulled(const ScalarEntry& e, std::uint32_t i, const N& g, const N& a,
                                           const N& b, const N& result)
@@ -140,28 +140,33 @@ __attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e,
     }
 }
 
-/// Hands what a function sends back to its operands to `add(position, amount)`, by a call of `pulled`.
+/// Hands what an operation of + − × ÷ √ sends back to its operands to `add(position, amount)`. `value(position)` is a value of the
+/// stream.
 template <class N, class Value, class Add>
-__attribute__((always_inline)) inline void send_function(const ScalarEntry& e, std::uint32_t i, const N& g,
-                                                         const Value& value, Add&& add)
+__attribute__((always_inline)) inline void pull_simple(const ScalarEntry& e, std::uint32_t i, const N& g,
+                                                       const Value& value, Add&& add)
 {
-    if (e.op() >= ScalarOp::whole) return;  // flat
-    const bool two = e.form() == ScalarForm::both;
-    const N a(value(e.a()));
-    const std::array<N, 2> sent = pulled(e, i, g, a, two ? N(value(e.b)) : a, N(value(i)));
-    add(e.a(), sent[0]);
-    if (two) add(e.b, sent[1]);
-}
-
-/// The same of any operation. `value(position)` is a value of the stream.
-template <class N, class Value, class Add>
-__attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
-                                                const Value& value, Add&& add)
-{
-    if (e.is_function()) return send_function(e, i, g, value, add);
     const auto cotangent = [&]() __attribute__((always_inline))->const N& { return g; };
     pull_arithmetic<false, N>(
         e, cotangent, cotangent, [&] { return N(value(i)); }, value, add, [](const N&) {});
+}
+
+/// The same of any operation. Functions are in line, or by `apart` one call for all that ask so.
+template <bool apart = false, class N, class Value, class Add>
+__attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
+                                                const Value& value, Add&& add)
+{
+    if (!e.is_function()) return pull_simple(e, i, g, value, add);
+    if (e.op() >= ScalarOp::whole) return;  // flat
+    if constexpr (apart || is_real<N>) {
+        const bool two = e.form() == ScalarForm::both;
+        const N a(value(e.a()));
+        const std::array<N, 2> sent = pulled(e, i, g, a, two ? N(value(e.b)) : a, N(value(i)));
+        add(e.a(), sent[0]);
+        if (two) add(e.b, sent[1]);
+    } else {
+        pull_function(e, i, g, value, add);
+    }
 }
 
 }  // namespace wengert::detail

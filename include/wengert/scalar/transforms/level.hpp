@@ -115,7 +115,7 @@ private:
     bool spans_alone() const;
     static constexpr std::size_t few = 64;
     bool sweep_few(ScalarPosition result);
-    template <class N, class Value> void sweep_on_stack(std::size_t size, const Value& value);
+    template <class Values> void sweep_on_stack(std::size_t size, const Values& value);
     // the gradient by variable k
     void put(std::size_t k, double g);
     void put(std::size_t k, const Real<double>& g);

@@ -97,13 +97,8 @@ WENGERT_INLINE __attribute__((noinline)) void ScalarAdjoints::sweep_function(Chu
 {
     const ScalarEntry* const entries = &stream_.entry(part.chunk);
     if (entries[i].op() == ScalarOp::link) return add(entries[i].far, Real<double>(g));
-    if (entries[i].op() >= ScalarOp::whole) return;  // flat
-    pull_function(
-        entries[i], i, g, [=](std::uint32_t k) { return entries[k].value; },
-        [&](std::uint32_t k, double r) {
-            const ScalarPosition to = part.chunk + k;
-            part.plain[to >= part.base ? part.slot(to) : 0] += r;
-        });
+    pull_apart(ValuesOf{entries}, i, g, part.plain.data() + 1,
+               static_cast<std::uint32_t>(part.base - part.chunk), false);
 }
 
 /// Forward over reverse in one pass: values with their tangents, adjoints with theirs, and nothing is recorded. Arithmetic is in line,
@@ -118,10 +113,7 @@ WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std
     double* const adjoints = part.plain.data() + 2;
     const double* const dots = tangents.dots.data();
     const auto first = static_cast<std::int64_t>(tangents.base - part.chunk);
-    const auto value = [=](std::uint32_t k) __attribute__((always_inline))
-    {
-        return with_tangent(entries, dots, first, k);
-    };
+    const PairsOf value{entries, dots, first};
     for (std::uint32_t i = end; i-- > begin;) {
         const ScalarEntry& e = entries[i];
         if (far) {
@@ -134,8 +126,7 @@ WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std
         if (guarded && is_zero(g)) continue;
         const auto add_to = [&](std::uint32_t k, const WithTangent& r) __attribute__((always_inline))
         {
-            if (k < base || (guarded && is_zero_by_rule(g.plain(), 0.0, r.plain()))) return;
-            add_pair(adjoints + 2 * (k - base), r);
+            if (k >= base) send(adjoints, k - base, g, r, guarded);
         };
         const auto number = [=](std::uint32_t k) __attribute__((always_inline))
         {
@@ -149,7 +140,7 @@ WENGERT_INLINE void ScalarAdjoints::sweep_with_tangents(ChunkAdjoints& part, std
         else if (e.op() == ScalarOp::link)
             add(e.far, g);
         else
-            send_function(e, i, g, value, add_to);
+            pull_apart(value, i, g, adjoints, base, guarded);
     }
 }
 

@@ -69,7 +69,7 @@ N tangent_along(const Chunk& of, const ScalarEntry& e, std::uint32_t index, std:
             if (of.guarded() && is_no_term(g, r)) return;
         add_term(sum, r);
     };
-    pull(
+    pull<true>(
         e, index, g, [&](std::uint32_t k) { return of.value(k); }, add);
     return sum;
 }

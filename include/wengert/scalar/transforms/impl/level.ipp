@@ -119,44 +119,46 @@ WENGERT_INLINE bool NumberLevel::sweep_few(ScalarPosition result)
     const ScalarEntry* const entries = stream_.entries();
     const std::uint64_t levels = span.mask & tape_.active & Tape::below(scope_.level());
     if (levels == 0) {
-        sweep_on_stack<double>(size, [entries](std::uint32_t k) { return entries[k].value; });
+        sweep_on_stack(size, ValuesOf{entries});
         return true;
     }
     forward_ = ScalarAdjoints::forward_alone(stream_, levels, result + 1);
     if (forward_ == 0) return false;
     const ScalarTangents& tangents = *ScalarForward(stream_, forward_).plain_up_to(result + 1);
     const auto first = static_cast<std::int64_t>(tangents.base - stream_.chunk());
-    sweep_on_stack<WithTangent>(size, [entries, first, dots = tangents.dots.data()](std::uint32_t k) {
-        return with_tangent(entries, dots, first, k);
-    });
+    sweep_on_stack(size, PairsOf{entries, tangents.dots.data(), first});
     return true;
 }
 
-/// The sum of products is rounded as in longer sweeps, to the bit.
-inline void send(double& to, double, double r, bool) { to += unfused(r); }
-inline void send(WithTangent& to, const WithTangent& g, const WithTangent& r, bool guarded)
-{
-    if (!guarded || !is_zero_by_rule(g.plain(), 0.0, r.plain())) to += r;
-}
-
-template <class N, class Value> void NumberLevel::sweep_on_stack(std::size_t size, const Value& value)
+template <class Values> void NumberLevel::sweep_on_stack(std::size_t size, const Values& value)
 {
     const bool guarded = !tape_.allow_nan;
     const auto base = static_cast<std::uint32_t>(first_ - stream_.chunk());
     const ScalarEntry* const entries = stream_.entries();
-    N adjoints[few];
-    std::fill_n(adjoints, size, N(0.0));
-    adjoints[size - 1] = N(1.0);
+    using N = typename Values::Number;
+    constexpr std::size_t width = Values::width;
+    double adjoints[width * few];
+    std::fill_n(adjoints, width * size, 0.0);
+    adjoints[width * (size - 1)] = 1.0;
+    const auto at = [&](std::size_t k) {
+        if constexpr (width == 1)
+            return adjoints[k];
+        else
+            return taken(adjoints + 2 * k);
+    };
     for (std::uint32_t i = base + static_cast<std::uint32_t>(size); i-- > base + count_;) {
-        const N g = adjoints[i - base];
+        const N g = at(i - base);
         if (entries[i].op() == ScalarOp::input || (guarded && is_zero(g))) continue;
         const auto add = [&](std::uint32_t k, const N& r) __attribute__((always_inline))
         {
-            if (k >= base) send(adjoints[k - base], g, r, guarded);
+            if (k >= base) send(adjoints, k - base, g, r, guarded);
         };
-        detail::pull(entries[i], i, g, value, add);
+        if (entries[i].is_function())
+            pull_apart(value, i, g, adjoints, base, guarded);
+        else
+            pull_simple(entries[i], i, g, value, add);
     }
-    for (std::size_t k = 0; k < count_; ++k) put(k, adjoints[k]);
+    for (std::size_t k = 0; k < count_; ++k) put(k, at(k));
 }
 
 /// What a walk would do, without tensors between.
