@@ -126,6 +126,47 @@ TEST_CASE("what is meant to be a constant is one")
     CHECK(allclose(grad(with_table)(x), square(square(x)), 1e-14));
 }
 
+TEST_CASE("what a step of a checkpointed loop keeps is refused, its states and outputs are not")
+{
+    const D x = {0.3, -0.7, 1.1};
+    std::vector<D> states, made;
+    const auto step = [&](const D& s) {
+        states.push_back(s);
+        made.push_back(sin(s));
+        return std::pair(made.back() * 1.1, made.back());
+    };
+    const auto loss_with = [&](LoopOptions<D> options, const auto& use) {
+        return [&, options, use](const D& t) {
+            states.clear(), made.clear();
+            const auto [last, all] = checkpoint_loop(step, t, options);
+            return use(last, all);
+        };
+    };
+    const auto check = [&](const LoopOptions<D>& options) {
+        const auto kept_of = [&](std::vector<D>& kept) {
+            return loss_with(options, [&](const D& last, const D&) { return sum(last * kept[1]); });
+        };
+        CHECK_THROWS_AS(grad(kept_of(states))(x), TapeError);
+        CHECK_THROWS_AS(grad(kept_of(made))(x), TapeError);
+        const auto by_results = [](const D& last, const D& all) { return sum(last * view(all, 1)); };
+        const auto plainly = [](const D& t) {
+            D s = t, second;
+            for (int i = 0; i < 5; ++i) {
+                const D y = sin(s);
+                if (i == 1) second = y;
+                s = y * 1.1;
+            }
+            return sum(s * second);
+        };
+        CHECK(allclose(grad(loss_with(options, by_results))(x), grad(plainly)(x), 1e-13));
+        CHECK(allclose(hessian(loss_with(options, by_results))(x), hessian(plainly)(x), 1e-12));
+    };
+    check({.steps = 5, .snapshots = 2});
+    check({.steps = 5, .snapshots = 5});
+    int count = 0;
+    check({.snapshots = 2, .while_ = [&](const D&) { return ++count % 6 != 0; }});
+}
+
 TEST_CASE("values of a run serve inside of it, in whatever is done there")
 {
     const D x = {0.3, -0.7, 1.1};

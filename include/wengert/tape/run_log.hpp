@@ -58,9 +58,10 @@ struct Captured {
 /// Looks for the levels that operands depend on, also where nothing is recorded. All is handed on to an enclosing recorder.
 class MaskRecorder : public BasicRecorder {
 public:
-    /// `seen`: the graphs that were looked into before; they run as they are.
+    /// `seen`: the graphs that were looked into before; they run as they are. `recorded`: in a run that is not recorded, the levels
+    /// at which its results will be. What depends on a variable of these is marked (Block::Access::unrecorded).
     explicit MaskRecorder(std::string_view who, std::vector<const void*>* seen = nullptr,
-                          const Table& table = recorder_table<MaskRecorder>);
+                          std::uint64_t recorded = 0, const Table& table = recorder_table<MaskRecorder>);
     MaskRecorder(const MaskRecorder&) = delete;
     MaskRecorder& operator=(const MaskRecorder&) = delete;
     ~MaskRecorder();
@@ -93,16 +94,22 @@ protected:
     std::string_view who_;
 
 private:
+    /// Does this operation's result depend on a variable of the levels that will be recorded?
+    bool depends(const Primitive& p, const Block* const* in, std::size_t n, const Block& out);
+
     std::vector<const void*>* seen_;
     Recorder* outer_ = nullptr;
     Captured captured_;
+    std::uint64_t recorded_;
+    bool takes_variable_ = false;  ///< the next operation does
+    int constants_ = Tape::current().constants;
 };
 
 /// Writes a log, or compares a run with one. Runs are numbered: what an operation made since the beginning of this one, in
 /// a run inside of it too, does not come from outside.
 class RunRecorder : public MaskRecorder {
 public:
-    /// The first run, where nothing is recorded. `recorded`: the levels at which its results will be.
+    /// The first run. `recorded`: see MaskRecorder.
     RunRecorder(RunLog& log, std::uint64_t recorded);
     /// A run that must be like the first. Differences throw a TapeError in the name of `who`.
     RunRecorder(const RunLog& log, std::string_view who);
@@ -111,7 +118,6 @@ public:
 
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
                    const Site& at);
-    const Block& variable(const AnyTensor& t);
     bool keeps(const Block& b) const { return b.run < run_ || MaskRecorder::keeps(b); }
     void read(const Block& x, Read what, const Site& at);
     void alias(const AnyTensor& of, const Ref<Block>& as, const Site& at);
@@ -144,14 +150,8 @@ private:
 
     static std::uint64_t next_run() noexcept;
 
-    /// Does this operation's result depend on a variable of the levels that will be recorded?
-    bool depends(const Primitive& p, const Block* const* in, std::size_t n, const Block& out);
-
     RunLog& log_;
     bool checks_;
-    std::uint64_t recorded_ = 0;
-    bool takes_variable_ = false;  ///< the next operation does
-    int constants_ = Tape::current().constants;
     bool began_in_rule_ = Tape::current().in_rule;
     Restore<bool> not_in_rule_{Tape::current().in_rule,
                                false};  ///< what runs is a function, whoever calls it

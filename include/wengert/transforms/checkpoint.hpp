@@ -69,16 +69,6 @@ template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
         x);
 }
 
-/// A value of the first run that is recorded as a result from here on. Where the function has kept a copy of it, which is recorded
-/// nowhere, the result has a header of its own. A trace knows it by its header.
-inline Ref<Block> as_result(Ref<Block> b)
-{
-    if (!b || !b->access.unrecorded) return b;
-    if (!is_unique(b.get()) && !recorder()) return another_header(b);
-    b->access.unrecorded = false;
-    return b;
-}
-
 /// Plain numbers may decide what F gives, and a RunLog does not see them: the results of both runs are compared then.
 template <class F> inline constexpr bool compares_results = false;
 template <class F>

@@ -77,7 +77,7 @@ LoopState advance_loop(LoopSteps& loop, LoopState state, std::uint64_t a, std::u
 
 /// Cuts `section` off the front of a loop: state becomes what it leaves, outputs are appended.
 void cut_loop(const std::shared_ptr<LoopSteps>& loop, LoopState& state, AnyTensors& outputs, std::uint64_t a,
-              std::uint64_t m, std::uint64_t snapshots, const LoopState& values, bool on_disk = false);
+              std::uint64_t m, std::uint64_t snapshots, LoopState values, bool on_disk = false);
 
 /// The last state of the steps [a, b) and all their outputs, depending on `state`; at most `snapshots` states are kept, that
 /// one included.

@@ -9,6 +9,16 @@ namespace wengert::detail {
 /// The description of a section's result.
 const Primitive& part_primitive(DType d);
 
+/// A value of a run that was not recorded, which is recorded as a result from here on. Where the function has kept a copy of it, which
+/// is recorded nowhere, the result has a header of its own. A trace knows it by its header.
+inline Ref<Block> as_result(Ref<Block> b)
+{
+    if (!b || !b->access.unrecorded) return b;
+    if (!is_unique(b.get()) && !recorder()) return another_header(b);
+    b->access.unrecorded = false;
+    return b;
+}
+
 /// x as a variable of a level: see lift().
 AnyTensor lift_any(const AnyTensor& x, std::size_t level, std::string_view transform, const Site& at);
 

@@ -164,9 +164,13 @@ WENGERT_INLINE std::string printed(const AnyTensor& x, DType dtype)
 inline std::string inputs_text(const Node& n)
 {
     std::string text;
-    for (std::size_t i = 0; i < n.input_count; ++i)
-        text += (i ? " " : "") +
-                (n.inputs[i] ? "#" + std::to_string(n.inputs[i]->sequence) : std::string("const"));
+    for (std::size_t i = 0; i < n.input_count; ++i) {
+        text += i ? " " : "";
+        if (n.inputs[i])
+            text.append("#").append(std::to_string(n.inputs[i]->sequence));
+        else
+            text += "const";
+    }
     return text;
 }
 

@@ -16,11 +16,12 @@ namespace wengert::detail {
     if (x.access.writers)
         fail<TapeError>(p.name, it + " has a live writer (write(x)): end its scope before recording from it",
                         at);
-    fail<TapeError>(p.name,
-                    it + " comes from inside of a function given to checkpoint, whose first run is not "
-                         "recorded: it would be a constant here. Return it in the function's result, or take "
-                         "stop_gradient of it",
-                    at);
+    fail<TapeError>(
+        p.name,
+        it + " comes from inside of a function given to checkpoint or checkpoint_loop, whose first "
+             "run is not recorded: it would be a constant here. Return it in the function's "
+             "result, or take stop_gradient of it",
+        at);
 }
 
 WENGERT_INLINE void refuse_operands(const Primitive& p, const AnyTensor* const* in, std::size_t n,

@@ -35,8 +35,8 @@ WENGERT_INLINE std::uint64_t RunLog::hash(const Block& block)
 }
 
 WENGERT_INLINE MaskRecorder::MaskRecorder(std::string_view who, std::vector<const void*>* seen,
-                                          const Table& table)
-    : BasicRecorder(table), who_(who), seen_(seen)
+                                          std::uint64_t recorded, const Table& table)
+    : BasicRecorder(table), who_(who), seen_(seen), recorded_(recorded)
 {
     outer_ = std::exchange(current_thread().recorder, this);
     if (outer_) segment = outer_->segment, effect = outer_->effect, start = outer_->start;
@@ -52,6 +52,16 @@ WENGERT_INLINE void MaskRecorder::operation(const Primitive& p, const void* op, 
                                             std::size_t n, Block& out, const Site& at)
 {
     if (outer_) outer_->operation(p, op, in, n, out, at);
+    if (depends(p, in, n, out)) out.access.unrecorded = true;
+}
+
+WENGERT_INLINE bool MaskRecorder::depends(const Primitive& p, const Block* const* in, std::size_t n,
+                                          const Block& out)
+{
+    const bool of_variable = std::exchange(takes_variable_, false);
+    if (!recorded_ || !p.differentiable || !differentiable(out.dtype)) return false;
+    if (Tape::current().constants != constants_) return false;  // the function's own NoGrad
+    return of_variable || std::any_of(in, in + n, [](const Block* b) { return b->access.unrecorded; });
 }
 
 WENGERT_INLINE void MaskRecorder::by_value()
@@ -73,12 +83,14 @@ WENGERT_INLINE std::shared_ptr<const Inside> MaskRecorder::inside(const std::vec
 
 WENGERT_INLINE void MaskRecorder::read(const Block& x, Read what, const Site& at)
 {
+    takes_variable_ = false;
     if (outer_) outer_->read(x, what, at);
 }
 
 WENGERT_INLINE const Block& MaskRecorder::variable(const AnyTensor& t)
 {
     captured_.add(*t.node);
+    takes_variable_ = takes_variable_ || (recorded_ && Tape::current().depends(*t.node, recorded_));
     return outer_ ? outer_->variable(t) : *t.value;
 }
 
@@ -86,6 +98,8 @@ WENGERT_INLINE void MaskRecorder::alias(const AnyTensor& of, const Ref<Block>& a
 {
     if (of.node) captured_.add(*of.node);  // an inner transform's variable stands for it from here on
     if (outer_) outer_->alias(of, as, at);
+    const bool of_variable = recorded_ && of.node && Tape::current().depends(*of.node, recorded_);
+    if (of_variable || of.value->access.unrecorded) as->access.unrecorded = true;
 }
 
 WENGERT_INLINE bool MaskRecorder::seen(const void* graph)
@@ -103,12 +117,12 @@ WENGERT_INLINE void MaskRecorder::refuse(std::string_view what, const Site& at)
 }
 
 WENGERT_INLINE RunRecorder::RunRecorder(RunLog& log, std::uint64_t recorded)
-    : MaskRecorder("checkpoint", nullptr, recorder_table<RunRecorder>), log_(log), checks_(false),
-      recorded_(recorded)
+    : MaskRecorder("checkpoint", nullptr, recorded, recorder_table<RunRecorder>), log_(log), checks_(false)
 {}
 
 WENGERT_INLINE RunRecorder::RunRecorder(const RunLog& log, std::string_view who)
-    : MaskRecorder(who, nullptr, recorder_table<RunRecorder>), log_(const_cast<RunLog&>(log)), checks_(true)
+    : MaskRecorder(who, nullptr, 0, recorder_table<RunRecorder>), log_(const_cast<RunLog&>(log)),
+      checks_(true)
 {}
 
 WENGERT_INLINE void RunRecorder::finish(const Site& at) const
@@ -132,27 +146,10 @@ WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, c
     const auto outside = as_outside();
     MaskRecorder::operation(p, op, in, n, out, at);
     out.run = run_;
-    if (depends(p, in, n, out)) out.access.unrecorded = true;
-}
-
-WENGERT_INLINE bool RunRecorder::depends(const Primitive& p, const Block* const* in, std::size_t n,
-                                         const Block& out)
-{
-    const bool of_variable = std::exchange(takes_variable_, false);
-    if (!recorded_ || !p.differentiable || !differentiable(out.dtype)) return false;
-    if (Tape::current().constants != constants_) return false;  // the function's own NoGrad
-    return of_variable || std::any_of(in, in + n, [](const Block* b) { return b->access.unrecorded; });
-}
-
-WENGERT_INLINE const Block& RunRecorder::variable(const AnyTensor& t)
-{
-    takes_variable_ = takes_variable_ || (recorded_ && Tape::current().depends(*t.node, recorded_));
-    return MaskRecorder::variable(t);
 }
 
 WENGERT_INLINE void RunRecorder::read(const Block& x, Read what, const Site& at)
 {
-    takes_variable_ = false;
     if (const auto outside = as_outside(); true) MaskRecorder::read(x, what, at);
     // What was made in the run follows from what has been noted, unless hooks have given the arguments back with fewer digits. Reals
     // make tensors of their own, recorded or not.
@@ -165,8 +162,6 @@ WENGERT_INLINE void RunRecorder::read(const Block& x, Read what, const Site& at)
 WENGERT_INLINE void RunRecorder::alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
 {
     MaskRecorder::alias(of, as, at);
-    const bool of_variable = recorded_ && of.node && Tape::current().depends(*of.node, recorded_);
-    if (of_variable || of.value->access.unrecorded) as->access.unrecorded = true;
     if (of.value->run < run_)
         aliases_.emplace(as.get(), std::pair(as, of.value));
     else

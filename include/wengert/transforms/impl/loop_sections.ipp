@@ -21,7 +21,7 @@ WENGERT_INLINE LoopState LoopSteps::make(std::uint64_t i, const LoopState& state
 
 WENGERT_INLINE LoopState LoopSteps::look(std::uint64_t i, const LoopState& state)
 {
-    const MaskRecorder run("checkpoint_loop", &frozen);
+    const MaskRecorder run("checkpoint_loop", &frozen, active);
     LoopState next = make(i, state, &LoopReport::forward);
     captured.add(run.captured());
     for (const AnyTensor& t : next)
@@ -46,12 +46,24 @@ WENGERT_INLINE AnyTensors LoopSection::rerun_loop(const SectionRule& rule, const
     return extend_loop(r.loop_, std::move(state), r.a_, r.b_, r.snapshots_);
 }
 
+/// What stands for a tensor in a run that is not recorded, under a header of its own that says whether it is a variable. A trace
+/// knows it by its header.
+inline Ref<Block> unrecorded_value(const AnyTensor& t, std::uint64_t recorded)
+{
+    Ref<Block> b(seen_as(Tape::current(), t));
+    if (recorder() || !Tape::current().depends(*t.node, recorded)) return b;
+    b = another_header(b);
+    b->access.unrecorded = true;
+    return b;
+}
+
 WENGERT_INLINE LoopState advance_loop(LoopSteps& loop, LoopState state, std::uint64_t a, std::uint64_t b)
 {
+    const std::uint64_t recorded = Tape::current().active;
     const detail::Unrecorded nothing_recorded;
-    const auto without_nodes = [](LoopState& values) {
+    const auto without_nodes = [&](LoopState& values) {
         for (AnyTensor& t : values)
-            if (t.node) t = {Ref<Block>(seen_as(Tape::current(), t)), {}};
+            if (t.node) t = {unrecorded_value(t, recorded), {}};
     };
     without_nodes(state);
     AnyTensors outputs;
@@ -68,11 +80,11 @@ WENGERT_INLINE LoopState advance_loop(LoopSteps& loop, LoopState state, std::uin
 }
 
 WENGERT_INLINE void cut_loop(const std::shared_ptr<LoopSteps>& loop, LoopState& state, AnyTensors& outputs,
-                             std::uint64_t a, std::uint64_t m, std::uint64_t snapshots,
-                             const LoopState& values, bool on_disk)
+                             std::uint64_t a, std::uint64_t m, std::uint64_t snapshots, LoopState values,
+                             bool on_disk)
 {
     std::vector<Ref<Block>> blocks;
-    for (const AnyTensor& t : values) blocks.push_back(t.value);
+    for (AnyTensor& t : values) blocks.push_back(as_result(std::move(t.value)));
     auto section = std::make_shared<LoopSection>(loop, a, m, snapshots, state.plain);
     if (on_disk) {
         std::vector<Ref<Block>> kept;

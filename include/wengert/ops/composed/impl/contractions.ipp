@@ -11,8 +11,9 @@ namespace wengert::detail {
 [[noreturn]] inline void wrong_subscripts(const Subscripts& s, const std::vector<Shape>& shapes,
                                           const std::string& why)
 {
-    std::string text = "\"" + std::string(s.text) + "\" for shapes";
-    for (const Shape& shape : shapes) text += " " + to_string(shape);
+    std::string text = "\"";  // a sum that begins with it makes g++ 12 warn (its bug 105651)
+    text.append(s.text).append("\" for shapes");
+    for (const Shape& shape : shapes) text.append(" ").append(to_string(shape));
     fail<ShapeError>("einsum", text + ": " + why, s.at);
 }
 
