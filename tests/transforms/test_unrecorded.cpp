@@ -163,6 +163,19 @@ TEST_CASE("what a step of a checkpointed loop keeps is refused, its states and o
     };
     check({.steps = 5, .snapshots = 2});
     check({.steps = 5, .snapshots = 5});
+    const auto frozen = freeze([](const D& s) { return sin(s); });
+    const auto by_graph = [&](const D& t) {
+        made.clear();
+        const D last = checkpoint_loop(
+            [&](const D& s) {
+                made.push_back(frozen(s));
+                return made.back() * 1.1;
+            },
+            t, {.steps = 5, .snapshots = 2});
+        return sum(last * made[2]);
+    };
+    CHECK_THROWS_AS(grad(by_graph)(x), TapeError);
+    CHECK_THROWS_AS(grad(by_graph)(x), TapeError);
     int count = 0;
     check({.snapshots = 2, .while_ = [&](const D&) { return ++count % 6 != 0; }});
 }

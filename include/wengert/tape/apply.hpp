@@ -1,7 +1,9 @@
 // Applying an operation: compute, record, push tangents. The one dispatch point of the library.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "../array/elsewhere.hpp"
 #include "../array/layout.hpp"
@@ -33,6 +35,18 @@ inline void mark_unrecorded(const Tape& tape, const Primitive& p, const AnyTenso
     if (!p.differentiable || tape.quiet != Tape::Quiet::no || tape.constants) return;
     for (std::size_t i = 0; i < n; ++i)
         if (in[i]->value->access.unrecorded && !out.access.unrecorded) out.access.unrecorded = true;
+}
+
+/// Is one of the arguments of a call recorded nowhere, though made of variables?
+inline bool takes_unrecorded(const Tape& tape, const std::vector<Ref<Block>>& in) noexcept
+{
+    const auto is_marked = [](const Ref<Block>& b) { return b && b->access.unrecorded; };
+    return tape.constants == 0 && std::any_of(in.begin(), in.end(), is_marked);
+}
+/// Then so is a result, unless somebody else has it: that is a constant of the function.
+inline void mark_result(const Ref<Block>& b) noexcept
+{
+    if (b && differentiable(b->dtype) && is_unique(b.get())) b->access.unrecorded = true;
 }
 
 /// The elements of a variable of levels that do not record here, as a trace knows them: saved, they come back without a node.

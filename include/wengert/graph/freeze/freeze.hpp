@@ -103,6 +103,8 @@ protected:
             ++core.stats.inlined;
             return run_function(run, at, x...);
         }
+        if (looked && path && !check && takes_unrecorded(tape, a.inputs))
+            std::for_each(outputs.begin(), outputs.end(), mark_result);
         if (path && !check && !levels) [[likely]]
             return result<Y>(*path, outputs);
         const std::shared_ptr<FrozenPath> shared = path ? entry.paths.front() : nullptr;
@@ -164,7 +166,12 @@ protected:
         const bool again = recorded || (t.depends && !path);
         if (take_trace(core, entry, path, std::move(t), again, values, at)) live->end();
         live.reset();
-        if (!again) return y;
+        if (!again) {
+            values.clear();
+            if (recorder() && takes_unrecorded(tape, a.inputs))
+                each_tensor([](AnyTensor& r) { mark_result(r.value); }, y);
+            return y;
+        }
         if (!path || derivative_calls_host(entry))
             return run_function(run, at, x...);  // it has seen constants; live tensors are as before
         return recorded_result<Y>(path, a, values, at);
