@@ -180,6 +180,87 @@ TEST_CASE("what a step of a checkpointed loop keeps is refused, its states and o
     check({.snapshots = 2, .while_ = [&](const D&) { return ++count % 6 != 0; }});
 }
 
+TEST_CASE("a constant that meets a kept value stays one")
+{
+    const D x = {0.3, -0.7, 1.1}, c = 2.0 * ones<double>({3});
+    const Keeps f;
+    const auto first =
+        custom_vjp([](const D& a, const D&) { return a; },
+                   [](const D& g, const D&, const D&, const D&) { return std::tuple(g, g * 0.0); });
+    const auto loss = [&](const D& t) {
+        const D y = checkpoint(f)(t);
+        static_cast<void>(first(c, f.kept->back()));
+        return sum(y) + sum(c * t);
+    };
+    CHECK(allclose(grad(loss)(x), cos(x) * x + sin(x) + 2.0, 1e-14));
+
+    const auto of_flat = [&](const D& t) {
+        const D y = checkpoint(f)(t);
+        return sum(y) + sum(floor(f.kept->back()) * t) + sum(sign(f.kept->back()) * t);
+    };
+    CHECK(allclose(grad(of_flat)(x), cos(x) * x + sin(x) + floor(sin(x)) + sign(sin(x)), 1e-14));
+
+    const auto of_written = [&](const D& t) {
+        const D y = checkpoint(f)(t);
+        D kept = f.kept->back();
+        f.kept->clear();
+        write(kept)(0) = 3.0;  // the elements are plain numbers now
+        return sum(y * kept);
+    };
+    CHECK_NOTHROW(grad(of_written)(x));
+
+    D stored;
+    const auto on_another_tape = [&](const D& t) {
+        const D y = checkpoint([&](const D& u) {
+            const D d = u.detach();
+            const TapeScope scope;
+            stored = value_and_grad([](const D& w) { return sum(w * w); })(d).first;
+            return d;
+        })(t);
+        return sum(t * stored) + sum(y);
+    };
+    CHECK(allclose(grad(on_another_tape)(x), sum(x * x) * ones<double>({3}), 1e-14));
+}
+
+TEST_CASE("kept values are refused in second runs, other checkpoints, graphs and traces, too")
+{
+    const D x = {0.3, -0.7, 1.1};
+    const Keeps f, g;
+    const auto misuse = [f](const D& t) {
+        const D y = checkpoint(f)(t);
+        return sum(t * f.kept->back()) + sum(y);
+    };
+    const auto in_checkpoint = [&](const D& t) {
+        f.kept->clear();
+        return checkpoint(misuse)(t);
+    };
+    CHECK_THROWS_AS(grad(in_checkpoint)(x), TapeError);
+    const auto captured = [&](const auto& how) {
+        return [&, how](const D& t) {
+            const D y = checkpoint(g)(t);
+            return sum(how(g.kept->back())(t)) + sum(y);
+        };
+    };
+    const auto by_checkpoint = [](const D& k) { return checkpoint([k](const D& t) { return t * k; }); };
+    const auto by_freeze = [](const D& k) { return freeze([k](const D& t) { return t * k; }); };
+    CHECK_THROWS_AS(grad(captured(by_checkpoint))(x), TapeError);
+    CHECK_THROWS_AS(grad(captured(by_freeze))(x), TapeError);
+
+    // A result that is kept, inside of a trace.
+    const auto of_result = [](const D& t) {
+        const auto kept = std::make_shared<D>();
+        const D y = checkpoint([kept](const D& u) { return *kept = sin(u); })(t);
+        return sum(t * *kept) + sum(y);
+    };
+    CHECK_THROWS_AS(grad(of_result)(x), TapeError);
+    CHECK_THROWS_AS(freeze(grad(of_result))(x), TapeError);
+    const auto of_result_alone = [](const D& t) {
+        const auto kept = std::make_shared<D>();
+        return sum(square(checkpoint([kept](const D& u) { return *kept = sin(u); })(t)));
+    };
+    CHECK(allclose(freeze(grad(of_result_alone))(x), 2 * sin(x) * cos(x), 1e-14));
+}
+
 TEST_CASE("values of a run serve inside of it, in whatever is done there")
 {
     const D x = {0.3, -0.7, 1.1};

@@ -23,6 +23,7 @@ public:
         elements_ = const_cast<T*>(host_elements<T>(*own));  // the last that can fail
         any = {own, std::move(kept)};
         block_ = std::move(own);
+        block_->access.unrecorded = false;  // the elements are the caller's from here on
         ++block_->access.writers;
     }
     Writer(const Writer&) = delete;

@@ -24,17 +24,22 @@ struct EmptyTensor : TapeError {
 /// No memory for a result: again, with the name of the operation and the user's line.
 [[noreturn]] void refuse_memory(std::string_view primitive, const MemoryError& e, Site at);
 
+[[noreturn]] void refuse_operand(std::string_view primitive, const Block& x, const Site& at);
 /// Throws where an operand is being written, and where one that is recorded nowhere would pass for a constant. The library's own
 /// runs, and rules, may take what they have saved.
 void refuse_operands(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Site& at);
 
-/// What is made of such an operand where nothing is recorded, unless a NoGrad wants a constant.
+/// What is made of such an operand where nothing is recorded, unless a NoGrad wants a constant. An operand that is the result keeps
+/// its own header: it may be a constant that others have.
 inline void mark_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,
-                            Block& out) noexcept
+                            Ref<Block>& out)
 {
-    if (!p.differentiable || tape.quiet != Tape::Quiet::no || tape.constants) return;
-    for (std::size_t i = 0; i < n; ++i)
-        if (in[i]->value->access.unrecorded && !out.access.unrecorded) out.access.unrecorded = true;
+    if (out->access.unrecorded || !tape.records_function() || tape.constants || p.is_flat()) return;
+    const auto is_marked = [](const AnyTensor* x) { return x->value->access.unrecorded; };
+    if (std::none_of(in, in + n, is_marked)) return;
+    if (std::any_of(in, in + n, [&](const AnyTensor* x) { return x->value.get() == out.get(); }))
+        out = another_header(out);
+    out->access.unrecorded = true;
 }
 
 /// Is one of the arguments of a call recorded nowhere, though made of variables?

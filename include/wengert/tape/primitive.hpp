@@ -1,6 +1,7 @@
 // Primitive: what the tape knows about an operation. One static object for each (primitive, dtypes); nodes point to it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -135,6 +136,12 @@ struct Primitive {
     /// The same as a program (functions/term.hpp), from terms of the inputs; null where the rule is opaque.
     Term (*describe)(const Term* in) = nullptr;
     Pull pull[max_elementwise] = {};  ///< kernels for elementwise ones only, `uses` for all
+    /// Is the derivative 0 where there is one, as that of floor?
+    bool is_flat() const noexcept
+    {
+        const auto has_pull = [](const Pull& x) { return x.kernel || x.passes; };
+        return !differentiable || (elementwise && std::none_of(pull, pull + arity, has_pull));
+    }
 
     /// Structural only: which elements come from which (ops/index/index.hpp), given the parameters. Every executor runs that; null:
     /// `compute` is all that there is.

@@ -94,14 +94,19 @@ protected:
     std::string_view who_;
 
 private:
-    /// Does this operation's result depend on a variable of the levels that will be recorded?
+    /// Does this operation's result depend on a variable of the levels that will be recorded? Does this tensor?
     bool depends(const Primitive& p, const Block* const* in, std::size_t n, const Block& out);
+    bool depends(const AnyTensor& t) const
+    {
+        return recorded_ && t.node && &Tape::current() == tape_ && tape_->depends(*t.node, recorded_);
+    }
 
     std::vector<const void*>* seen_;
     Recorder* outer_ = nullptr;
     Captured captured_;
     std::uint64_t recorded_;
-    bool takes_variable_ = false;  ///< the next operation does
+    const Tape* tape_ = &Tape::current();  ///< the levels' own
+    bool takes_variable_ = false;          ///< the next operation does
     int constants_ = Tape::current().constants;
 };
 
@@ -109,8 +114,9 @@ private:
 /// a run inside of it too, does not come from outside.
 class RunRecorder : public MaskRecorder {
 public:
-    /// The first run. `recorded`: see MaskRecorder.
-    RunRecorder(RunLog& log, std::uint64_t recorded);
+    /// The first run. `recorded`: see MaskRecorder. `refuses`: it is the outermost run that is not recorded, so that what another one
+    /// has left would be a constant of it.
+    RunRecorder(RunLog& log, std::uint64_t recorded, bool refuses);
     /// A run that must be like the first. Differences throw a TapeError in the name of `who`.
     RunRecorder(const RunLog& log, std::string_view who);
 
@@ -151,7 +157,7 @@ private:
     static std::uint64_t next_run() noexcept;
 
     RunLog& log_;
-    bool checks_;
+    bool checks_, refuses_ = false;
     bool began_in_rule_ = Tape::current().in_rule;
     Restore<bool> not_in_rule_{Tape::current().in_rule,
                                false};  ///< what runs is a function, whoever calls it

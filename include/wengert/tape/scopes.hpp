@@ -35,7 +35,7 @@ public:
     {}
 
 private:
-    const bool within_run_ = Tape::current().quiet == Tape::Quiet::run;
+    const bool within_run_ = Tape::current().quiet >= Tape::Quiet::again;
     detail::Unrecorded unrecorded_;
     Restore<int> constants_;
     Restore<Tape::Quiet> quiet_;

@@ -224,8 +224,14 @@ public:
     std::uint64_t forward_levels = 0;
     std::uint64_t levels_of_loops = 0;  ///< levels at which loops record whose bodies are being traced
     int constants = 0;                  ///< scopes of NoGrad that are open
-    /// Why nothing records, if it is no NoGrad of the user's: a rule of the sweep runs, or a function that the library runs.
-    enum class Quiet : std::uint8_t { no, rule, run } quiet = Quiet::no;
+    /// What the library runs, if it is not the user's program: a rule of the sweep; a function again, recorded for the sweep (a
+    /// checkpoint's second run); or a function without recording.
+    enum class Quiet : std::uint8_t { no, rule, again, run } quiet = Quiet::no;
+    /// Is a function being recorded, the first time or again, and no rule?
+    bool records_function() const noexcept
+    {
+        return (quiet == Quiet::no || quiet == Quiet::again) && !in_rule;
+    }
     int lowered = 0;  ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;
     bool save_all = false;              ///< nodes keep every input and the output (audit)

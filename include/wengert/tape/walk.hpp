@@ -121,7 +121,7 @@ public:
         const Restore<ActiveLevels> active(tape_.active, lower_ | bit_);
         const Restore<Site> site(tape_.site_override, Site{});  // errors inside name their own lines
         const Restore<bool> rule(tape_.in_rule, false);
-        const Restore<Tape::Quiet> quiet(tape_.quiet, Tape::Quiet::run);
+        const Restore<Tape::Quiet> quiet(tape_.quiet, std::max(tape_.quiet, Tape::Quiet::again));
         if (tape_.extension) tape_.extension->set_apart(*tape_.extension);
         const std::size_t before = tape_.obliged.size();
         const std::vector<AnyTensor> y = f();

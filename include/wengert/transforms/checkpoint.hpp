@@ -171,8 +171,9 @@ private:
     Y first_run(Arguments x, RunLog& log, Captured& captured, const Site& at) const
     {
         const std::uint64_t recorded = Tape::current().active;
+        const bool outermost = Tape::current().records_function();
         const detail::Unrecorded nothing_recorded;
-        RunRecorder run(log, recorded);
+        RunRecorder run(log, recorded, outermost);
         if (Tape::current().hooks) give_arguments(run, x, at);
         Y y(apply_at(*function_, at, x));
         captured = run.captured();

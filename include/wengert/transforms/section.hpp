@@ -10,13 +10,20 @@ namespace wengert::detail {
 const Primitive& part_primitive(DType d);
 
 /// A value of a run that was not recorded, which is recorded as a result from here on. Where the function has kept a copy of it, which
-/// is recorded nowhere, the result has a header of its own. A trace knows it by its header.
+/// is recorded nowhere, the result has a header of its own.
 inline Ref<Block> as_result(Ref<Block> b)
 {
     if (!b || !b->access.unrecorded) return b;
-    if (!is_unique(b.get()) && !recorder()) return another_header(b);
-    b->access.unrecorded = false;
-    return b;
+    if (is_unique(b.get())) {
+        b->access.unrecorded = false;
+        return b;
+    }
+    Ref<Block> own = another_header(b);
+    if (Recorder* const r = recorder()) {
+        r->alias({b, {}}, own, {});
+        own->access.unrecorded = false;
+    }
+    return own;
 }
 
 /// x as a variable of a level: see lift().

@@ -48,7 +48,7 @@ public:
     /// f(operand, ∂ of entry i by it)
     template <class F> void partials(std::uint32_t i, const F& f) const
     {
-        pull<true>(
+        pull(
             entry(i), i, 1.0, [&](std::uint32_t k) { return entry(k).value; }, f);
     }
 

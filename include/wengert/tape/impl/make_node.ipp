@@ -9,15 +9,15 @@
 
 namespace wengert::detail {
 
-[[noreturn]] __attribute__((cold)) WENGERT_INLINE void refuse_operand(const Primitive& p, const Block& x,
-                                                                      const Site& at)
+[[noreturn]] __attribute__((cold)) WENGERT_INLINE void refuse_operand(std::string_view primitive,
+                                                                      const Block& x, const Site& at)
 {
     const std::string it = "an operand of shape " + to_string(x.shape);
     if (x.access.writers)
-        fail<TapeError>(p.name, it + " has a live writer (write(x)): end its scope before recording from it",
-                        at);
+        fail<TapeError>(primitive,
+                        it + " has a live writer (write(x)): end its scope before recording from it", at);
     fail<TapeError>(
-        p.name,
+        primitive,
         it + " comes from inside of a function given to checkpoint or checkpoint_loop, whose first "
              "run is not recorded: it would be a constant here. Return it in the function's "
              "result, or take stop_gradient of it",
@@ -30,8 +30,8 @@ WENGERT_INLINE void refuse_operands(const Primitive& p, const AnyTensor* const* 
     for (std::size_t i = 0; i < n; ++i) {
         const Block& x = *in[i]->value;
         const bool unrecorded = x.access.unrecorded && !in[i]->node;
-        if (x.access.writers || (unrecorded && Tape::current().quiet == Tape::Quiet::no)) [[unlikely]]
-            refuse_operand(p, x, at);
+        if (x.access.writers || (unrecorded && Tape::current().records_function())) [[unlikely]]
+            refuse_operand(p.name, x, at);
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../base/separate.hpp"
+#include "../apply.hpp"
 #include "../run_log.hpp"
 
 namespace wengert {
@@ -59,7 +60,7 @@ WENGERT_INLINE bool MaskRecorder::depends(const Primitive& p, const Block* const
                                           const Block& out)
 {
     const bool of_variable = std::exchange(takes_variable_, false);
-    if (!recorded_ || !p.differentiable || !differentiable(out.dtype)) return false;
+    if (!recorded_ || p.is_flat() || !differentiable(out.dtype)) return false;
     if (Tape::current().constants != constants_) return false;  // the function's own NoGrad
     return of_variable || std::any_of(in, in + n, [](const Block* b) { return b->access.unrecorded; });
 }
@@ -90,7 +91,7 @@ WENGERT_INLINE void MaskRecorder::read(const Block& x, Read what, const Site& at
 WENGERT_INLINE const Block& MaskRecorder::variable(const AnyTensor& t)
 {
     captured_.add(*t.node);
-    takes_variable_ = takes_variable_ || (recorded_ && Tape::current().depends(*t.node, recorded_));
+    takes_variable_ = takes_variable_ || depends(t);
     return outer_ ? outer_->variable(t) : *t.value;
 }
 
@@ -98,8 +99,7 @@ WENGERT_INLINE void MaskRecorder::alias(const AnyTensor& of, const Ref<Block>& a
 {
     if (of.node) captured_.add(*of.node);  // an inner transform's variable stands for it from here on
     if (outer_) outer_->alias(of, as, at);
-    const bool of_variable = recorded_ && of.node && Tape::current().depends(*of.node, recorded_);
-    if (of_variable || of.value->access.unrecorded) as->access.unrecorded = true;
+    if (depends(of) || of.value->access.unrecorded) as->access.unrecorded = true;
 }
 
 WENGERT_INLINE bool MaskRecorder::seen(const void* graph)
@@ -116,8 +116,9 @@ WENGERT_INLINE void MaskRecorder::refuse(std::string_view what, const Site& at)
     fail<TapeError>(who_, std::string(what), at);
 }
 
-WENGERT_INLINE RunRecorder::RunRecorder(RunLog& log, std::uint64_t recorded)
-    : MaskRecorder("checkpoint", nullptr, recorded, recorder_table<RunRecorder>), log_(log), checks_(false)
+WENGERT_INLINE RunRecorder::RunRecorder(RunLog& log, std::uint64_t recorded, bool refuses)
+    : MaskRecorder("checkpoint", nullptr, recorded, recorder_table<RunRecorder>), log_(log), checks_(false),
+      refuses_(refuses)
 {}
 
 WENGERT_INLINE RunRecorder::RunRecorder(const RunLog& log, std::string_view who)
@@ -141,7 +142,10 @@ WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, c
         const bool is_order = p.effects && i + 1 == n && in[i] == effect.get();  // no value
         // A loop may be given one value several times: as often as there are levels that it depends on.
         const auto is_same = [&](const Block* b) { return &unaliased(*b) == &unaliased(*in[i]); };
-        if (in[i]->run < run_ && !is_order && std::none_of(in, in + i, is_same)) take(*in[i], p.name, at);
+        if (in[i]->run >= run_ || is_order) continue;
+        if (refuses_ && unaliased(*in[i]).access.unrecorded && given_.empty())
+            detail::refuse_operand(p.name, *in[i], at);
+        if (std::none_of(in, in + i, is_same)) take(*in[i], p.name, at);
     }
     const auto outside = as_outside();
     MaskRecorder::operation(p, op, in, n, out, at);

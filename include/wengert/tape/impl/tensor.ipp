@@ -49,6 +49,7 @@ WENGERT_INLINE Ref<Node> make_leaf(const Block& b, std::size_t level, const Site
     node->level = static_cast<std::uint8_t>(level);
     tape.append(node.get());
     if (level == 0) {
+        if (b.access.unrecorded) const_cast<Block&>(b).access.unrecorded = false;  // a variable from here on
         std::atomic_ref(const_cast<Block&>(b).variables).fetch_add(1, std::memory_order_relaxed);
         variables_made.fetch_add(1, std::memory_order_relaxed);
     }
