@@ -34,9 +34,10 @@ void refuse_operands(const Primitive& p, const AnyTensor* const* in, std::size_t
 inline void mark_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,
                             Ref<Block>& out)
 {
-    if (out->access.unrecorded || !tape.records_function() || tape.constants || p.is_flat()) return;
     const auto is_marked = [](const AnyTensor* x) { return x->value->access.unrecorded; };
-    if (std::none_of(in, in + n, is_marked)) return;
+    if (std::none_of(in, in + n, is_marked)) [[likely]]
+        return;
+    if (out->access.unrecorded || !tape.records_function() || tape.constants || p.is_flat()) return;
     if (std::any_of(in, in + n, [&](const AnyTensor* x) { return x->value.get() == out.get(); }))
         out = another_header(out);
     out->access.unrecorded = true;
