@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <vector>
 
 #include "../array/elsewhere.hpp"
 #include "../array/layout.hpp"
@@ -41,18 +40,6 @@ inline void mark_unrecorded(const Tape& tape, const Primitive& p, const AnyTenso
     if (std::any_of(in, in + n, [&](const AnyTensor* x) { return x->value.get() == out.get(); }))
         out = another_header(out);
     out->access.unrecorded = true;
-}
-
-/// Is one of the arguments of a call recorded nowhere, though made of variables?
-inline bool takes_unrecorded(const Tape& tape, const std::vector<Ref<Block>>& in) noexcept
-{
-    const auto is_marked = [](const Ref<Block>& b) { return b && b->access.unrecorded; };
-    return tape.constants == 0 && std::any_of(in.begin(), in.end(), is_marked);
-}
-/// Then so is a result, unless somebody else has it: that is a constant of the function.
-inline void mark_result(const Ref<Block>& b) noexcept
-{
-    if (b && differentiable(b->dtype) && is_unique(b.get())) b->access.unrecorded = true;
 }
 
 /// The elements of a variable of levels that do not record here, as a trace knows them: saved, they come back without a node.

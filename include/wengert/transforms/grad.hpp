@@ -198,8 +198,13 @@ private:
                 if (y.any().node->tape != &walk.tape())
                     fail<TapeError>(
                         "vjp", "this pullback belongs to another thread or to a tape that has ended", at);
+                Ref<Block> given = g.any().value;
+                if (Recorder* const r = recorder(); r && g.any().node) [[unlikely]] {
+                    given = another_header(given);  // no operation takes it where the sweep runs as kernels
+                    r->alias(g.any(), given, at);
+                }
                 return Root(y.any().node.get(),
-                            {beside("vjp", g.any().value, *y.any().value, at), g.any().node});
+                            {beside("vjp", std::move(given), *y.any().value, at), g.any().node});
             }
         return {};
     }

@@ -103,8 +103,10 @@ protected:
             ++core.stats.inlined;
             return run_function(run, at, x...);
         }
-        if (looked && path && !check && takes_unrecorded(tape, a.inputs))
-            std::for_each(outputs.begin(), outputs.end(), mark_result);
+        if (looked && path && !check) {
+            const std::uint64_t variables = tell_of_call(a, at);
+            for (std::size_t k = 0; k < outputs.size(); ++k) mark_result(path, variables, k, outputs[k]);
+        }
         if (path && !check && !levels) [[likely]]
             return result<Y>(*path, outputs);
         const std::shared_ptr<FrozenPath> shared = path ? entry.paths.front() : nullptr;
@@ -168,8 +170,13 @@ protected:
         live.reset();
         if (!again) {
             values.clear();
-            if (recorder() && takes_unrecorded(tape, a.inputs))
-                each_tensor([](AnyTensor& r) { mark_result(r.value); }, y);
+            if (recorder()) {
+                const FrozenPath* const p = entry.paths.empty() ? nullptr : entry.paths.front().get();
+                auto mark = [&, variables = tell_of_call(a, at), k = std::size_t{0}](AnyTensor& r) mutable {
+                    mark_result(p, variables, k++, r.value);
+                };
+                each_tensor(mark, y);
+            }
             return y;
         }
         if (!path || derivative_calls_host(entry))

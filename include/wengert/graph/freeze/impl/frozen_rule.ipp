@@ -190,6 +190,27 @@ WENGERT_INLINE std::vector<AnyTensor> section_inputs(const CallArguments& a)
     return in;
 }
 
+WENGERT_INLINE std::uint64_t tell_of_call(const CallArguments& a, const Site& at)
+{
+    const std::vector<AnyTensor> in = section_inputs(a);
+    std::uint64_t variables = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        if (!in[i].value || (!in[i].node && !in[i].value->access.unrecorded)) continue;
+        const Ref<Block> as = another_header(in[i].value);
+        recorder()->alias(in[i], as, at);
+        if (as->access.unrecorded) variables |= bit_of_input(i);
+    }
+    return Tape::current().constants ? 0 : variables;
+}
+/// What somebody else has is a constant of the function.
+WENGERT_INLINE void mark_result(const FrozenPath* path, std::uint64_t variables, std::size_t k,
+                                const Ref<Block>& result)
+{
+    const bool depends = !path || k >= path->reached_from.size() || (path->reached_from[k] & variables);
+    if (variables && depends && result && differentiable(result->dtype) && is_unique(result.get()))
+        result->access.unrecorded = true;
+}
+
 WENGERT_INLINE std::optional<std::uint64_t> recorded_levels(const CallArguments& a, std::size_t live,
                                                             const Site& at)
 {
