@@ -1,5 +1,6 @@
 // Backwards through writes: cotangents that lose a part are changed in place, where nobody else needs them.
 #include "../catch.hpp"
+#include "ramp.hpp"
 
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/trigonometry.hpp>
@@ -13,24 +14,6 @@
 using namespace wengert;
 using placeholders::_;
 using T = Tensor<double>;
-
-namespace {
-
-/// More than fits into a block's header, so that memory can be told apart.
-T ramp(std::size_t n)
-{
-    std::vector<double> v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<double>(i);
-    return T(Shape{n}, v);
-}
-
-std::vector<double> values(const T& x)
-{
-    const auto b = readable(x.any().value);
-    return {b->as<double>(), b->as<double>() + b->count};
-}
-
-}  // namespace
 
 TEST_CASE("the cotangent of what is written element by element is written in place", "[writes]")
 {

@@ -1,5 +1,6 @@
 /// Writes: other handles and what the tape saved never change; variables, NoGrad, memory reuse, refusals.
 #include "../catch.hpp"
+#include "ramp.hpp"
 
 #include <wengert/ops/indexing.hpp>
 #include <wengert/ops/sum.hpp>
@@ -13,24 +14,6 @@
 using namespace wengert;
 using placeholders::_;
 using T = Tensor<double>;
-
-namespace {
-
-/// More than fits into a block's header, so that memory can be told apart.
-T ramp(std::size_t n)
-{
-    std::vector<double> v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<double>(i);
-    return T(Shape{n}, v);
-}
-
-std::vector<double> values(const T& x)
-{
-    const auto b = readable(x.any().value);
-    return {b->as<double>(), b->as<double>() + b->count};
-}
-
-}  // namespace
 
 TEST_CASE("copies are independent as soon as one is written", "[writes]")
 {

@@ -3,6 +3,8 @@
 
 #include <wengert/wengert.hpp>
 
+#include <thread>
+
 using namespace wengert;
 
 namespace {
@@ -57,6 +59,26 @@ TEST_CASE("what a checkpoint's function keeps is refused where it would be a con
     refused("given to another checkpoint", [](const D& y, const D& kept) {
         return sum(checkpoint([](const D& a, const D& b) { return a * b; })(y, kept));
     });
+
+    const auto at_once = loss_with([](const D& y, const D& kept) { return sum(y * kept); });
+    {
+        const SavedTensorHooks hooks([](const auto& t) { return copy(t); },
+                                     [](const auto& t) { return copy(t); });
+        CHECK_THROWS_AS(grad(at_once)(x), TapeError);
+    }
+    {
+        const AnomalyMode anomaly;
+        CHECK_THROWS_AS(grad(at_once)(x), TapeError);
+    }
+    bool refused_there = false;
+    std::thread([&] {
+        try {
+            static_cast<void>(grad(at_once)(x));
+        } catch (const TapeError&) {
+            refused_there = true;
+        }
+    }).join();
+    CHECK(refused_there);
 
     D v = x;
     v.requires_grad();
@@ -305,6 +327,18 @@ TEST_CASE("values of a run serve inside of it, in whatever is done there")
         CHECK(allclose(grad(kept)(x), grad(plain)(x), 1e-13));
         CHECK(allclose(hessian(kept)(x), hessian(plain)(x), 1e-12));
         CHECK(allclose(freeze(grad(kept))(x), grad(plain)(x), 1e-13));
+        const D wanted = grad(plain)(x);
+        D under_hooks, of_thread;
+        {
+            const SavedTensorHooks hooks([](const auto& t) { return copy(t); },
+                                         [](const auto& t) { return copy(t); });
+            under_hooks = grad(kept)(x);
+        }
+        CHECK(allclose(under_hooks, wanted, 1e-13));
+        std::thread([&] { of_thread = grad(kept)(x); }).join();
+        CHECK(allclose(of_thread, wanted, 1e-13));
+        const AnomalyMode anomaly;
+        CHECK(allclose(grad(kept)(x), wanted, 1e-13));
     };
     check(inner);
     check(pushed);

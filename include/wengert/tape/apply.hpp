@@ -28,15 +28,20 @@ struct EmptyTensor : TapeError {
 /// runs, and rules, may take what they have saved.
 void refuse_operands(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Site& at);
 
-/// What is made of such an operand where nothing is recorded, unless a NoGrad wants a constant. An operand that is the result keeps
-/// its own header: it may be a constant that others have.
-inline void mark_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,
-                            Ref<Block>& out)
+/// Is what is made of these operands, where nothing is recorded, as little a constant as one of them? A NoGrad wants a constant.
+inline bool is_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in,
+                          std::size_t n) noexcept
 {
     const auto is_marked = [](const AnyTensor* x) { return x->value->access.unrecorded; };
     if (std::none_of(in, in + n, is_marked)) [[likely]]
-        return;
-    if (out->access.unrecorded || !tape.records_function() || tape.constants || p.is_flat()) return;
+        return false;
+    return tape.records_function() && !tape.constants && !p.is_flat();
+}
+/// Marks a result. An operand that is the result keeps its own header: it may be a constant that others have.
+inline void mark_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,
+                            Ref<Block>& out)
+{
+    if (!is_unrecorded(tape, p, in, n) || out->access.unrecorded) return;
     if (std::any_of(in, in + n, [&](const AnyTensor* x) { return x->value.get() == out.get(); }))
         out = another_header(out);
     out->access.unrecorded = true;

@@ -9,14 +9,6 @@
 
 namespace wengert::detail {
 
-/// An entry's value and tangent, by its index in the chunk. The first dot is that of index `first`.
-[[gnu::always_inline]] inline WithTangent with_tangent(const ScalarEntry* entries, const double* dots,
-                                                       std::int64_t first, std::uint32_t k)
-{
-    WithTangent x(entries[k].value);
-    if (k >= first) x.tangent(0) = dots[k - first];
-    return x;
-}
 /// Values of a chunk's entries, by index: alone, or with their tangents.
 struct ValuesOf {
     using Number = double;
@@ -32,7 +24,9 @@ struct PairsOf {
     std::int64_t first;  ///< the index of the first dot
     [[gnu::always_inline]] WithTangent operator()(std::uint32_t k) const noexcept
     {
-        return with_tangent(entries, dots, first, k);
+        WithTangent x(entries[k].value);
+        if (k >= first) x.tangent(0) = dots[k - first];
+        return x;
     }
 };
 /// What a function sends back to its operands' adjoints, which begin with that of entry `base`; before it there are none. Apart, so that

@@ -140,28 +140,21 @@ __attribute__((always_inline)) inline void pull_arithmetic(const ScalarEntry& e,
     }
 }
 
-/// Hands what an operation of + − × ÷ √ sends back to its operands to `add(position, amount)`. `value(position)` is a value of the
-/// stream.
-template <class N, class Value, class Add>
-__attribute__((always_inline)) inline void pull_simple(const ScalarEntry& e, std::uint32_t i, const N& g,
-                                                       const Value& value, Add&& add)
-{
-    const auto cotangent = [&]() __attribute__((always_inline))->const N& { return g; };
-    pull_arithmetic<false, N>(
-        e, cotangent, cotangent, [&] { return N(value(i)); }, value, add, [](const N&) {});
-}
-
-/// The same of any operation. Functions are in line, or by `apart` one call for all that ask so.
+/// Hands what an operation sends back to its operands to `add(position, amount)`. `value(position)` is a value of the stream.
+/// Functions are in line, or with `apart` by a call of `pulled`.
 template <bool apart = false, class N, class Value, class Add>
 __attribute__((always_inline)) inline void pull(const ScalarEntry& e, std::uint32_t i, const N& g,
                                                 const Value& value, Add&& add)
 {
-    if (!e.is_function()) return pull_simple(e, i, g, value, add);
+    const auto result = [&] { return N(value(i)); };
+    const auto cotangent = [&]() __attribute__((always_inline))->const N& { return g; };
+    if (!e.is_function())
+        return pull_arithmetic<false, N>(e, cotangent, cotangent, result, value, add, [](const N&) {});
     if (e.op() >= ScalarOp::whole) return;  // flat
     if constexpr (apart || is_real<N>) {
         const bool two = e.form() == ScalarForm::both;
         const N a(value(e.a()));
-        const std::array<N, 2> sent = pulled(e, i, g, a, two ? N(value(e.b)) : a, N(value(i)));
+        const std::array<N, 2> sent = pulled(e, i, g, a, two ? N(value(e.b)) : a, result());
         add(e.a(), sent[0]);
         if (two) add(e.b, sent[1]);
     } else {

@@ -18,10 +18,11 @@ class ScalarAdjoints;
 
 /// A part of the stream: the parameters of its node.
 struct ScalarSpan {
-    /// Inputs: the elements of a tensor, or variables of a level, which have a tensor only where a walk over the tape wants one.
     struct Entered;
-    /// Sends their adjoints to a tensor's node. Known where the tensor enters: only a program with tensors of float has that of float.
+    /// Sends the adjoints of a tensor's elements to its node. Known where the tensor enters, so that only a program with tensors of
+    /// float compiles that of float.
     using Deliver = void(Walk&, detail::ScalarAdjoints&, const Entered&, Node& to);
+    /// Inputs: the elements of a tensor, or variables of a level, which have a tensor only where a walk over the tape wants one.
     struct Entered {
         ScalarPosition begin;
         std::uint32_t count;

@@ -231,7 +231,7 @@ WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
         return input(block, at);
     }
     demand_not_left(b, at);
-    if (b.access.unrecorded && Tape::current().records_function()) detail::refuse_operand("frozen", b, at);
+    if (b.access.unrecorded && Tape::current().records_function()) detail::refuse_operand(body_of, b, at);
     constant(b, at);
     if (b.access.writers) return graph_.constant(copy_of(*on_host(block)), at);  // its elements may change
     return remember(block, graph_.constant(readable(block), at));
