@@ -1,6 +1,8 @@
 // Derivatives of what solvers find: both modes, two orders and three, with a matrix and without one, of captured variables, in float.
 #include "implicit/implicit_cases.hpp"
 
+#include <memory>
+
 using namespace implicit_cases;
 
 namespace {
@@ -132,4 +134,39 @@ TEST_CASE("implicit: the continuous adjoint is the derivative of the equation, a
         return sum(wg::odeint_adjoint(g, point<double>(), D{0.0, 1.0}));
     };
     CHECK_THROWS_AS(wg::grad(captures)(point<double>()), wg::TapeError);
+}
+
+TEST_CASE("implicit: what a checkpoint's function keeps of a solver is refused, and serves inside of it")
+{
+    const D x = {0.3, 0.7, 1.1}, one = wg::ones<double>({3});
+    using Make = std::function<D(const D&)>;
+    const auto check = [&](const char* what, const Make& make) {
+        INFO(what);
+        const auto outside = [&](const D& t) {
+            const auto kept = std::make_shared<D>();
+            const D y = wg::checkpoint([=](const D& u) {
+                *kept = make(u);
+                return sin(u) * u;
+            })(t);
+            return sum(y * *kept);
+        };
+        CHECK_THROWS_AS(wg::grad(outside)(x), wg::TapeError);
+        const auto with = [&](const auto& f) { return [&, f](const D& t) { return sum(square(f(t))); }; };
+        CHECK(wg::allclose(wg::grad(with(wg::checkpoint(make)))(x), wg::grad(with(make))(x), 1e-10));
+    };
+    const auto cubic = [](const D& y, const D& p) { return y * y * y - p; };
+    check("root", [&](const D& u) { return wg::root(cubic, one, u); });
+    check("grad of root",
+          [&](const D& u) { return wg::grad([&](const D& p) { return sum(wg::root(cubic, one, p)); })(u); });
+    check("fixed_point", [&](const D& u) {
+        return wg::fixed_point([](const D& y, const D& p) { return 0.5 * cos(y) * p; }, one, u);
+    });
+    check("minimize", [&](const D& u) {
+        return wg::minimize([](const D& y, const D& p) { return sum(square(square(y) - p)); }, one, u);
+    });
+    check("cg", [&](const D& u) { return wg::cg([&](const D& y) { return y * u; }, one); });
+    check("gmres", [&](const D& u) { return wg::gmres([&](const D& y) { return y * u; }, one); });
+    check("odeint", [&](const D& u) {
+        return wg::odeint([](const D& y, const D&, const D& p) { return -y * p; }, one, D({0.0, 1.0}), u)(-1);
+    });
 }

@@ -93,6 +93,18 @@ private:
     }
 };
 
+/// x for a solver, which gives it derivatives of its own. What a run without recording keeps of it is refused like `origin`
+/// (Block::Access::unrecorded).
+template <class T, class D> Tensor<T, D> as_constant(const Tensor<T, D>& x, const Tensor<T, D>& origin)
+{
+    Tensor<T, D> constant = stop_gradient(x);
+    if (!origin.any().value->access.unrecorded) return constant;
+    if (!recorder())  // else it is the result of an operation
+        constant = Tensor<T, D>(AnyTensor{another_header(constant.any().value), {}});
+    constant.any().value->access.unrecorded = true;
+    return constant;
+}
+
 /// What a solver has found, as a constant.
 template <class T, class D>
 Tensor<T, D> settled(ImplicitName of, const std::shared_ptr<SolverReport>& report, const Tensor<T, D>& found,
@@ -102,7 +114,7 @@ Tensor<T, D> settled(ImplicitName of, const std::shared_ptr<SolverReport>& repor
 {
     const Tensor<T, D> state =
         stack(std::vector{cast<T>(good), iterations, rejected, evaluations, jacobians, residual}, 0);
-    return stop_gradient(apply<Converged, T>({of, report}, at, found, state));
+    return as_constant(apply<Converged, T>({of, report}, at, found, state), found);
 }
 
 }  // namespace detail

@@ -77,11 +77,11 @@ Tensor<T, D> dense_jacobian(const VectorFunction<Tensor<T, D>>& f, const Tensor<
     return vmap(row, {}, at)(linalg::detail::unit_beside(reshape(v, {1, -1}, at), at), at);
 }
 
-/// J⁻¹ as a matrix with its factors, of a constant J.
+/// J⁻¹ as a matrix with its factors, of a constant J at v.
 template <class T, class D> class DenseInverse {
 public:
-    DenseInverse(const Tensor<T, D>& j, const Site& at)
-        : j_(stop_gradient(j)), factors_(linalg::detail::lu_factor(j_, at)), at_(at)
+    DenseInverse(const Tensor<T, D>& j, const Tensor<T, D>& v, const Site& at)
+        : j_(as_constant(j, v)), factors_(linalg::detail::lu_factor(j_, at)), at_(at)
     {}
     Tensor<T, D> operator()(const Tensor<T, D>& r) const
     {
@@ -145,7 +145,7 @@ VectorFunction<Tensor<T, D>> inverse_at(const VectorFunction<Tensor<T, D>>& f, c
                                         ImplicitName method, const SolverOptions& options, const Site& at)
 {
     const detail::Unrecorded constants;
-    if (makes_matrix(v, options)) return DenseInverse<T, D>(dense_jacobian(f, v, at), at);
+    if (makes_matrix(v, options)) return DenseInverse<T, D>(dense_jacobian(f, v, at), v, at);
     using Inverse = MapInverse<T, D>;
     const auto plain = [f, v, at](const Tensor<T, D>& x) { return forward(f, v, x, "jvp", at).second; };
     const auto back = [f, v, at](const Tensor<T, D>& x) { return vjp_at(f, at, v).second(x, at); };

@@ -35,7 +35,7 @@ inline bool is_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor*
     const auto is_marked = [](const AnyTensor* x) { return x->value->access.unrecorded; };
     if (std::none_of(in, in + n, is_marked)) [[likely]]
         return false;
-    return tape.records_function() && !tape.constants && !p.is_flat();
+    return tape.quiet != Tape::Quiet::rule && !tape.in_rule && !tape.constants && !p.is_flat();
 }
 /// Marks a result. An operand that is the result keeps its own header: it may be a constant that others have.
 inline void mark_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,

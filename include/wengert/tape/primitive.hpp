@@ -136,11 +136,12 @@ struct Primitive {
     /// The same as a program (functions/term.hpp), from terms of the inputs; null where the rule is opaque.
     Term (*describe)(const Term* in) = nullptr;
     Pull pull[max_elementwise] = {};  ///< kernels for elementwise ones only, `uses` for all
-    /// Is the derivative 0 where there is one, as that of floor?
+    /// Is the derivative 0 where there is one, as that of floor? A pull has none of its own: it is expanded.
     bool is_flat() const noexcept
     {
         const auto has_pull = [](const Pull& x) { return x.kernel || x.passes; };
-        return !differentiable || (elementwise && std::none_of(pull, pull + arity, has_pull));
+        if (!differentiable) return !expand;
+        return elementwise && std::none_of(pull, pull + arity, has_pull);
     }
 
     /// Structural only: which elements come from which (ops/index/index.hpp), given the parameters. Every executor runs that; null:

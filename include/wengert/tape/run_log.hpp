@@ -100,6 +100,11 @@ private:
     {
         return recorded_ && t.node && &Tape::current() == tape_ && tape_->depends(*t.node, recorded_);
     }
+    bool is_variable(const Block& b) const noexcept
+    {
+        return std::any_of(variables_.begin(), variables_.end(),
+                           [&](const auto& v) { return v.get() == &b; });
+    }
 
     std::vector<const void*>* seen_;
     Recorder* outer_ = nullptr;
@@ -107,6 +112,7 @@ private:
     std::uint64_t recorded_;
     const Tape* tape_ = &Tape::current();  ///< the levels' own
     bool takes_variable_ = false;          ///< the next operation does
+    std::vector<Ref<Block>> variables_;    ///< of these levels, as sweeps inside of the run read them
     int constants_ = Tape::current().constants;
 };
 
@@ -114,8 +120,8 @@ private:
 /// a run inside of it too, does not come from outside.
 class RunRecorder : public MaskRecorder {
 public:
-    /// The first run. `recorded`: see MaskRecorder. `refuses`: it is the outermost run that is not recorded, so that what another one
-    /// has left would be a constant of it.
+    /// The first run. `recorded`: see MaskRecorder. `refuses`: it is the outermost run that is not recorded, and what another one has
+    /// left would be a constant of it.
     RunRecorder(RunLog& log, std::uint64_t recorded, bool refuses);
     /// A run that must be like the first. Differences throw a TapeError in the name of `who`.
     RunRecorder(const RunLog& log, std::string_view who);

@@ -171,9 +171,9 @@ private:
     Y first_run(Arguments x, RunLog& log, Captured& captured, const Site& at) const
     {
         const std::uint64_t recorded = Tape::current().active;
-        const bool outermost = Tape::current().records_function();
+        const bool refuses = has_recorded(Tape::current().next_sequence());
         const detail::Unrecorded nothing_recorded;
-        RunRecorder run(log, recorded, outermost);
+        RunRecorder run(log, recorded, refuses);
         if (Tape::current().hooks) give_arguments(run, x, at);
         Y y(apply_at(*function_, at, x));
         captured = run.captured();

@@ -17,7 +17,10 @@ Tensor<T, D> lift_with_tangent(const Tensor<T, D>& x, const Tensor<T, D>& dot, s
                              to_string(x.shape()),
                          at);
     Tensor<T, D> variable = lift(x, level, who, at);
-    if constexpr (is_differentiable<T>) variable.any().node->add_tangent(level, dot.any());
+    if constexpr (is_differentiable<T>) {
+        demand_recorded(dot.any(), Tape::current().level(level).start, who, at);
+        variable.any().node->add_tangent(level, dot.any());
+    }
     return variable;
 }
 

@@ -71,6 +71,11 @@ Ref<Node> identity_node(const AnyTensor& x, std::uint64_t mask, std::uint64_t ow
     return node;
 }
 
+/// Is a function being recorded, and does a node before `start` live at a level that records?
+bool has_recorded(std::uint64_t start);
+/// Throws where x comes from a run that was not recorded: it would be a constant of what has been recorded before node `start`.
+void demand_recorded(const AnyTensor& x, std::uint64_t start, std::string_view who, const Site& at);
+
 /// x as a variable of `level`, still depending on what it depends on.
 template <class T, class D>
 Tensor<T, D> lift(const Tensor<T, D>& x, std::size_t level, std::string_view transform, const Site& at)
@@ -80,6 +85,8 @@ Tensor<T, D> lift(const Tensor<T, D>& x, std::size_t level, std::string_view tra
     else {
         Tape& tape = Tape::current();
         const AnyTensor* in[] = {&x.any(transform, at)};
+        if (in[0]->value->access.unrecorded) [[unlikely]]
+            demand_recorded(*in[0], tape.level(level).start, transform, at);
         const std::uint64_t outer = tape.dependence(in, 1, transform, at) & Tape::below(level);
         auto node = identity_node<T>(x.any(), outer, Tape::bit(level), level, at);
         Recorder* r = recorder();

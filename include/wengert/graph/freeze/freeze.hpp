@@ -103,7 +103,7 @@ protected:
             ++core.stats.inlined;
             return run_function(run, at, x...);
         }
-        if (looked && path && !check) {
+        if ((looked || a.unrecorded) && path && !check) {
             const std::uint64_t variables = tell_of_call(a, at);
             for (std::size_t k = 0; k < outputs.size(); ++k) mark_result(path, variables, k, outputs[k]);
         }
@@ -170,7 +170,7 @@ protected:
         live.reset();
         if (!again) {
             values.clear();
-            if (recorder()) {
+            if (recorder() || a.unrecorded) {
                 const FrozenPath* const p = entry.paths.empty() ? nullptr : entry.paths.front().get();
                 auto mark = [&, variables = tell_of_call(a, at), k = std::size_t{0}](AnyTensor& r) mutable {
                     mark_result(p, variables, k++, r.value);

@@ -25,8 +25,8 @@ std::vector<AnyTensor> section_inputs(const CallArguments& a);
 /// done; nothing for live tensors of that kind, the last inputs, as f may only mean to write over them.
 std::optional<std::uint64_t> recorded_levels(const CallArguments& a, std::size_t live, const Site& at);
 
-/// For a call that a graph has answered in a run that is not recorded. Tells the recorder which arguments are variables. Gives the
-/// bits of those inputs, and of inputs that are made of variables (Block::Access::unrecorded).
+/// For a call that is not recorded. Tells the recorder of a run which arguments are variables. Gives the bits of those inputs, and
+/// of inputs that are made of variables (Block::Access::unrecorded).
 std::uint64_t tell_of_call(const CallArguments& a, const Site& at);
 /// Marks result k if it depends on these inputs, as the path says. Without a path it is taken to.
 void mark_result(const FrozenPath* path, std::uint64_t variables, std::size_t k, const Ref<Block>& result);

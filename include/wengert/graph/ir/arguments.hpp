@@ -183,6 +183,12 @@ private:
     Self& self() noexcept { return static_cast<Self&>(*this); }
 };
 
+/// The bit of an input in a set of them: those behind the 63rd share one.
+inline std::uint64_t bit_of_input(std::size_t i) noexcept
+{
+    return std::uint64_t{1} << std::min<std::size_t>(i, 63);
+}
+
 /// One call's arguments: its inputs, and the words that must be the same for a graph to serve again.
 struct CallArguments : WordWriter<CallArguments> {
     std::vector<Ref<Block>> inputs;
@@ -193,6 +199,7 @@ struct CallArguments : WordWriter<CallArguments> {
     std::int64_t extent = -1;  ///< that extent
     bool dynamic = false;      ///< the argument being visited has it
     std::uint64_t mask = 0;    ///< levels that an argument depends on
+    std::uint64_t unrecorded = 0;  ///< bits of inputs that come from a run without recording (Block::Access)
 
     /// Words that are expected, which the caller keeps. Nothing is stored as long as the words agree with them.
     void expect(const Words& w) noexcept
@@ -251,7 +258,7 @@ struct KnownArguments : WordWriter<KnownArguments> {
         const Block* b = any.value.get();
         known = known && b && !b->strided && count < most && is_next(*b);
         if (known) inputs[count++] = b;
-        if (known && any.node) known = is_constant(any);
+        if (known && (any.node || b->access.unrecorded)) known = is_constant(any);
     }
     void key(const Key&) { known = false; }
     void word(std::uint64_t w) noexcept { known = known && next != end && *next++ == w; }
@@ -261,6 +268,7 @@ private:
     bool is_constant(const AnyTensor& t) const
     {
         const AnyTensor* const in[] = {&t};
+        if (!t.node) return false;
         return (tape.active == 0 && t.node->mask <= 1) || tape.dependence(in, 1, "frozen", at) == 0;
     }
     bool is_next(const Block& b) noexcept

@@ -62,7 +62,10 @@ WENGERT_INLINE bool MaskRecorder::depends(const Primitive& p, const Block* const
     const bool of_variable = std::exchange(takes_variable_, false);
     if (!recorded_ || p.is_flat() || !differentiable(out.dtype)) return false;
     if (Tape::current().constants != constants_) return false;  // the function's own NoGrad
-    return of_variable || std::any_of(in, in + n, [](const Block* b) { return b->access.unrecorded; });
+    const bool in_sweep = Tape::current().in_rule;
+    return of_variable || std::any_of(in, in + n, [&](const Block* b) {
+               return b->access.unrecorded || (in_sweep && is_variable(*b));
+           });
 }
 
 WENGERT_INLINE void MaskRecorder::by_value()
@@ -91,7 +94,10 @@ WENGERT_INLINE void MaskRecorder::read(const Block& x, Read what, const Site& at
 WENGERT_INLINE const Block& MaskRecorder::variable(const AnyTensor& t)
 {
     captured_.add(*t.node);
-    takes_variable_ = takes_variable_ || depends(t);
+    if (depends(t)) {
+        takes_variable_ = true;
+        if (!is_variable(*t.value)) variables_.push_back(t.value);
+    }
     return outer_ ? outer_->variable(t) : *t.value;
 }
 

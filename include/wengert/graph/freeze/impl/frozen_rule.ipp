@@ -192,15 +192,16 @@ WENGERT_INLINE std::vector<AnyTensor> section_inputs(const CallArguments& a)
 
 WENGERT_INLINE std::uint64_t tell_of_call(const CallArguments& a, const Site& at)
 {
+    const Tape& tape = Tape::current();
     const std::vector<AnyTensor> in = section_inputs(a);
-    std::uint64_t variables = 0;
-    for (std::size_t i = 0; i < in.size(); ++i) {
+    std::uint64_t variables = tape.in_rule ? 0 : a.unrecorded;
+    for (std::size_t i = 0; i < in.size() && recorder(); ++i) {
         if (!in[i].value || (!in[i].node && !in[i].value->access.unrecorded)) continue;
         const Ref<Block> as = another_header(in[i].value);
         recorder()->alias(in[i], as, at);
         if (as->access.unrecorded) variables |= bit_of_input(i);
     }
-    return Tape::current().constants ? 0 : variables;
+    return tape.constants ? 0 : variables;
 }
 /// What somebody else has is a constant of the function.
 WENGERT_INLINE void mark_result(const FrozenPath* path, std::uint64_t variables, std::size_t k,

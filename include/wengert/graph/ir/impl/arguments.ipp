@@ -34,7 +34,7 @@ WENGERT_INLINE void CallArguments::clear() noexcept
     expected_ = next_ = end_ = nullptr;
     families = dynamic = false;
     extent = -1;
-    mask = 0;
+    mask = unrecorded = 0;
 }
 
 WENGERT_INLINE void CallArguments::tensor(const AnyTensor& t)
@@ -49,6 +49,7 @@ WENGERT_INLINE void CallArguments::tensor(const AnyTensor& t)
     else
         inputs.push_back(t.value);
     const Block& b = *t.value;
+    if (b.access.unrecorded && !t.node) unrecorded |= bit_of_input(inputs.size() - 1);
     word(word_of_type(b));
     for (std::size_t i = 0; i < b.shape.size(); ++i) {
         const bool varies = dynamic && i == 0;
