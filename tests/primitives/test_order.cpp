@@ -161,6 +161,16 @@ TEST_CASE("order: errors have the line of the call")
     CHECK_THROWS_AS(argsort(Tensor<double>(1.0)), ShapeError);
 }
 
+TEST_CASE("order: a dynamic graph that nobody checks refuses an extent with too few elements")
+{
+    const auto two =
+        freeze([](const Tensor<double>& x) { return topk(x, 2, 0).first; }, {.check = false, .dynamic = {0}});
+    const auto rows = [](std::int64_t n) { return normal<double>(Key(1), {n, 3}); };
+    for (const std::int64_t n : {5, 7, 2}) CHECK(allclose(two(rows(n)), topk(rows(n), 2, 0).first, 0.0));
+    for (const std::int64_t n : {1, 0}) CHECK_THROWS_AS(two(rows(n)), ShapeError);
+    CHECK(allclose(two(rows(4)), topk(rows(4), 2, 0).first, 0.0));
+}
+
 TEST_CASE("order: between two infinities, and beside one")
 {
     using D = Tensor<double>;

@@ -31,6 +31,9 @@ template <class X> inline constexpr bool is_leaf = false;
 /// A struct that is an array all the same: walks that count axes stop at it; specialised for complex tensors.
 template <class X> inline constexpr bool is_array = false;
 
+/// A view, or another class derived from a tensor: its copies share what it refers to. Specialised in transforms/level.hpp.
+template <class X> inline constexpr bool derives_from_leaf = false;
+
 /// A leaf that is a number and not a tensor; specialised for Real (scalar.hpp).
 template <class X> inline constexpr bool is_number = false;
 
@@ -207,6 +210,9 @@ enum class Kind {
 
 template <class X> consteval Kind kind_of()
 {
+    static_assert(!derives_from_leaf<X>,
+                  "wengert: a view, or a class derived from Tensor, is no part of a struct or a container: hold "
+                  "the tensor, Tensor<T>(view(x, …))");
     if constexpr (is_leaf<X>)
         return Kind::leaf;
     else if constexpr (is_opaque<X>)

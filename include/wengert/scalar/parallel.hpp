@@ -137,10 +137,13 @@ private:
     /// On threads in numbers; a derivative that is itself recorded is computed on the tape that records it.
     template <class Number, class Work> void each_chunk(const Work& work) const
     {
-        if constexpr (is_real<Number>)
+        if constexpr (is_real<Number>) {
+            int& unlogged = Tape::current().unlogged;
+            const Restore<int> as_on_threads(unlogged, unlogged + 1);
             for (std::size_t c = 0; c < options_.chunks; ++c) work(c);
-        else
+        } else {
             on_threads(options_.chunks, options_.threads, work);
+        }
     }
     std::size_t begin(std::size_t c) const { return n_ * c / options_.chunks; }
     template <class Number> Numbers part(std::size_t c, std::span<const Number> g) const

@@ -40,7 +40,13 @@ public:
 struct Captured {
     std::uint64_t levels = 0;
     std::vector<std::uint64_t> variables = {};  ///< the sequence numbers of leaves
+    std::vector<Ref<Node>> held = {};           ///< older than the run, no leaves: a Real does not hold its node
 
+    void hold(const Ref<Node>& n)
+    {
+        const auto is_same = [&](const Ref<Node>& h) { return h.get() == n.get(); };
+        if (std::none_of(held.begin(), held.end(), is_same)) held.push_back(n);
+    }
     void add(const Node& n)
     {
         levels |= Tape::current().living_levels(n);
@@ -52,6 +58,7 @@ struct Captured {
         levels |= other.levels;
         for (const std::uint64_t v : other.variables)
             if (std::find(variables.begin(), variables.end(), v) == variables.end()) variables.push_back(v);
+        for (const Ref<Node>& n : other.held) hold(n);
     }
 };
 
@@ -111,6 +118,7 @@ private:
     Captured captured_;
     std::uint64_t recorded_;
     const Tape* tape_ = &Tape::current();  ///< the levels' own
+    std::uint64_t start_ = tape_->next_sequence();
     bool takes_variable_ = false;          ///< the next operation does
     std::vector<Ref<Block>> variables_;    ///< of these levels, as sweeps inside of the run read them
     int constants_ = Tape::current().constants;
@@ -164,7 +172,13 @@ private:
 
     RunLog& log_;
     bool checks_, refuses_ = false;
+    /// Is it this run's function that does something now?
+    bool is_logged() const noexcept
+    {
+        return !Tape::current().in_rule && Tape::current().unlogged == unlogged_;
+    }
     bool began_in_rule_ = Tape::current().in_rule;
+    int unlogged_ = Tape::current().unlogged;
     Restore<bool> not_in_rule_{Tape::current().in_rule,
                                false};  ///< what runs is a function, whoever calls it
     std::uint64_t run_ = next_run();

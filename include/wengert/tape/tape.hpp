@@ -242,6 +242,7 @@ public:
     Site site_override;  ///< the user's line while a rule of his operation runs
     bool in_rule = false;
     std::uint64_t run = 0;      ///< of the checkpoint's function that runs, as Block::run
+    int unlogged = 0;           ///< > 0 in what another run does on threads, where no log sees it
     int walks = 0;              ///< sweeps in progress, one in another
     bool pull_follows = false;  ///< what is recorded now is swept next: sections may keep what that reads
     TapeExtension* extension = nullptr;

@@ -17,6 +17,13 @@ template <class T, class Device> inline constexpr bool tree::is_leaf<Tensor<std:
 template <class T, class Device> inline constexpr bool tree::is_array<Tensor<std::complex<T>, Device>> = true;
 
 namespace detail {
+template <class T, class D> std::type_identity<Tensor<T, D>> tensor_of(const Tensor<T, D>*);
+}
+template <class X>
+    requires requires(const X* x) { requires !std::is_same_v<typename decltype(detail::tensor_of(x))::type, X>; }
+inline constexpr bool tree::derives_from_leaf<X> = true;
+
+namespace detail {
 
 /// Opens a level of the tape for its lifetime (Siskind & Pearlmutter 2005: each derivative needs a tag of its own).
 class LevelScope {
@@ -198,14 +205,40 @@ void zip_at(std::string_view transform, const Site& at, Fn&& fn, const X& x, con
     }
 }
 
-/// A slice argument arrives as the tensor that it is.
-template <class T, class D> const Tensor<T, D>& argument(const Tensor<T, D>& x) { return x; }
+/// What an argument or a result is to a transform: itself.
+template <class X> struct AsArgument {
+    using type = X;
+    static const X& of(const X& x) { return x; }
+};
+template <class X> using ArgumentType = typename AsArgument<X>::type;
+
+/// A view is the tensor that it shows, also in a pair or a tuple.
 template <class X>
-    requires(!requires(const X& x) { x.any().value; })
-const X& argument(const X& x)
-{
-    return x;
-}
+    requires tree::derives_from_leaf<X>
+struct AsArgument<X> {
+    using type = typename decltype(tensor_of(std::declval<const X*>()))::type;
+    static const type& of(const X& x) { return x; }
+};
+template <class A, class B>
+    requires(!std::is_same_v<ArgumentType<A>, A> || !std::is_same_v<ArgumentType<B>, B>)
+struct AsArgument<std::pair<A, B>> {
+    using type = std::pair<ArgumentType<A>, ArgumentType<B>>;
+    static type of(const std::pair<A, B>& x)
+    {
+        return type(AsArgument<A>::of(x.first), AsArgument<B>::of(x.second));
+    }
+};
+template <class... E>
+    requires(!std::is_same_v<ArgumentType<E>, E> || ...)
+struct AsArgument<std::tuple<E...>> {
+    using type = std::tuple<ArgumentType<E>...>;
+    static type of(const std::tuple<E...>& x)
+    {
+        return std::apply([](const E&... e) { return type(AsArgument<E>::of(e)...); }, x);
+    }
+};
+
+template <class X> decltype(auto) argument(const X& x) { return AsArgument<X>::of(x); }
 /// A text in quotes is an array, which no tuple of arguments could hold.
 template <std::size_t N> const char* argument(const char (&x)[N]) { return x; }
 template <class E, std::size_t N>

@@ -6,6 +6,7 @@
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/sum.hpp>
 #include <wengert/scalar.hpp>
+#include <wengert/wengert.hpp>
 #include <wengert/transforms/derivatives.hpp>
 
 #include <array>
@@ -167,4 +168,22 @@ TEST_CASE("What is recorded cannot become a variable, neither in a kernel nor ou
         return q * a;
     });
     CHECK_THAT(message_of<wg::TapeError>([&] { return in_cell(x); }), Contains("[requires_grad]"));
+}
+
+TEST_CASE("A kernel that is made in a rule, in the derivative of a loop's body, names the user's line")
+{
+    const auto f = [](const D& t) {
+        return wg::kernel([](const auto& a) {
+            auto s = a * a;
+            if (a > 0.1) s = a;
+            return s;
+        })(t);
+    };
+    const auto g =
+        wg::custom_jvp(f, [=](const D& d, const D&, const D& t) { return wg::jvp(f, t, d).second; });
+    const D rows = {{0.5, 0.2}, {0.6, 0.2}};
+    const auto loss = [=](const D& t) { return sum(wg::vmap(g)(t)); };
+    CHECK(wg::allclose(wg::grad(loss)(rows), wg::ones<double>({2, 2}), 0.0));
+    CHECK_THAT(message_of<wg::TapeError>([&] { return wg::freeze(wg::grad(loss))(rows); }),
+               Contains("test_kernel_limits.cpp"));
 }

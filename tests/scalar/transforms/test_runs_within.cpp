@@ -235,3 +235,53 @@ TEST_CASE("a pullback that outlives the transform in which it was made says so")
     CHECK_THROWS_WITH(later(D(1.0)),
                       contains("[vjp]") && contains("the transform that recorded it has ended"));
 }
+
+TEST_CASE("a Real that a checkpoint captures lives as long as the pullback, whatever ends levels inside")
+{
+    const auto square_of = [](R u) { return u * u; };
+    const auto f = [&](const std::function<void(const R&)>& inside) {
+        return [=](const R& q) {
+            const R c = q * q;
+            return wg::checkpoint([=](const R& z) {
+                inside(z);
+                return z * c;
+            })(R(0.5));
+        };
+    };
+    const auto check = [&](const auto& g) {
+        const auto [y, pull] = wg::vjp(g, R(0.5));
+        CHECK(pull(R(1.0)).value() == 0.5);
+        CHECK(wg::jacobian(g)(R(0.5)).item() == 0.5);
+        CHECK(wg::hessian(g)(R(0.5)).item() == 1.0);
+        const auto one = [&](std::size_t, const R& p) { return g(p); };
+        const auto in_loop = [&](const R& q) { return wg::parallel_for(1, one, q, {.threads = 1})[0]; };
+        CHECK(wg::grad(in_loop)(R(0.5)).value() == 0.5);
+    };
+    check(f([&](const R& z) { static_cast<void>(wg::grad(square_of)(z)); }));
+    check(f([&](const R& z) { static_cast<void>(wg::hessian(square_of)(z)); }));
+    check(f([&](const R&) { wg::Tape::current().rewind(wg::Tape::current().mark()); }));
+    check([&](const R& q) {
+        const R c = q * q;
+        const auto step = [=](const R& z) {
+            static_cast<void>(wg::grad(square_of)(z));
+            return z * c;
+        };
+        return wg::checkpoint_loop(step, R(0.5), {.steps = 1, .snapshots = 1});
+    });
+}
+
+TEST_CASE("a checkpoint around a derivative of parallel_for, in whose function sections have literals")
+{
+    const auto halved = [](const D& y) { return 0.5 * sin(y); };
+    const auto check = [&](const std::function<D(const D&)>& section) {
+        const auto cell = [=](std::size_t, const R& z) { return wg::real(section(wg::tensor(z))); };
+        const auto slope = [=](const R& q) {
+            return wg::grad([=](const R& p) { return wg::parallel_for(1, cell, p, {.threads = 1})[0]; })(q);
+        };
+        CHECK(wg::grad(wg::checkpoint(slope))(R(0.7)).value() == wg::grad(slope)(R(0.7)).value());
+    };
+    check(wg::checkpoint(halved));
+    check([=](const D& y) { return wg::checkpoint_loop(halved, y, {.steps = 2, .snapshots = 1}); });
+    const auto step = [=](const D& s, const D&) { return std::pair(halved(s), std::tuple<>()); };
+    check([=](const D& y) { return wg::scan(step, y, wg::zeros<double>({2}), {.snapshots = 1}).first; });
+}

@@ -65,7 +65,7 @@ template <class Y, class Call> struct ScanStep {
     /// Makes of a state the next one. The tensors of y.
     template <class State, class X> std::vector<AnyTensor> operator()(State& state, const X& x)
     {
-        auto r = call(std::as_const(state), x);
+        auto r = Argument<decltype(call(std::as_const(state), x))>(call(std::as_const(state), x));
         check_same_shapes("scan", state_changes, leaves_of(state), leaves_of(std::get<0>(r)), at);
         std::vector<AnyTensor> y = leaves_of(std::get<1>(r));
         if (!like) {

@@ -45,11 +45,13 @@ template <class T> struct ArgSort {
     std::size_t axis;
     std::int64_t kept;
     bool descending;
-    template <class> Ref<Block> value(const Ref<Block>& of, const Site&) const
+    template <class> Ref<Block> value(const Ref<Block>& of, const Site& at) const
     {
         const Ref<Block> x = contiguous(of);
         Shape shape = x->shape;
         const std::int64_t n = shape[axis];
+        demand_elements(name, shape, static_cast<std::int64_t>(axis),
+                        at);  // a graph may have another extent than the call that it was recorded from
         shape[axis] = kept;
         auto y = make_block(DType::int64, shape);
         std::int64_t inner = 1;
@@ -64,6 +66,14 @@ template <class T> struct ArgSort {
                 out[(outer * kept + k) * inner + i] = places[static_cast<std::size_t>(k)];
         }
         return y;
+    }
+    void demand_elements(std::string_view who, const Shape& of, std::int64_t asked_axis, const Site& at) const
+    {
+        if (kept < 0 || kept > of[axis])
+            fail<ShapeError>(who,
+                             std::to_string(kept) + " elements along axis " + std::to_string(asked_axis) +
+                                 " of shape " + to_string(of),
+                             at);
     }
     std::string parameters() const
     {
@@ -98,14 +108,9 @@ template <class T, class D>
 Tensor<std::int64_t, D> first_places(std::string_view name, const Tensor<T, D>& x, std::int64_t axis,
                                      std::int64_t kept, bool descending, const Site& at)
 {
-    const std::size_t k = normalize_axis(name, axis, x.shape(name, at), at);
-    const std::int64_t n = x.shape()[k];
-    if (kept < 0 || kept > n)
-        fail<ShapeError>(name,
-                         std::to_string(kept) + " elements along axis " + std::to_string(axis) +
-                             " of shape " + to_string(x.shape()),
-                         at);
-    return apply<ArgSort<T>, std::int64_t>(ArgSort<T>{k, kept, descending}, at, x);
+    const ArgSort<T> op{normalize_axis(name, axis, x.shape(name, at), at), kept, descending};
+    op.demand_elements(name, x.shape(), axis, at);
+    return apply<ArgSort<T>, std::int64_t>(op, at, x);
 }
 template <class T, class D>
 Tensor<std::int64_t, D> all_places(std::string_view name, const Tensor<T, D>& x, std::int64_t axis,

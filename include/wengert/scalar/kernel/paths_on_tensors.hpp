@@ -148,7 +148,7 @@ private:
     {
         if (lost_)
             *lost_ = *lost_ || here;
-        else if (any(here).item())
+        else if (any(here).item(Tape::current().site_override))
             throw UnrecordedPath{first_of(here)};
     }
     /// The state of a loop, the cells that go on, and the cells whose path is not recorded.

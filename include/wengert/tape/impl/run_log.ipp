@@ -94,6 +94,7 @@ WENGERT_INLINE void MaskRecorder::read(const Block& x, Read what, const Site& at
 WENGERT_INLINE const Block& MaskRecorder::variable(const AnyTensor& t)
 {
     captured_.add(*t.node);
+    if (!t.node->leaf() && t.node->sequence < start_) captured_.hold(t.node);
     if (depends(t)) {
         takes_variable_ = true;
         if (!is_variable(*t.value)) variables_.push_back(t.value);
@@ -143,8 +144,8 @@ WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, c
 {
     // The rules of an inner transform run as kernels where nothing is recorded, and as tensors with literals of their own
     // where it is; what they read of the function has been an operand before.
-    const bool in_rule = Tape::current().in_rule;
-    for (std::size_t i = 0; i < n && !in_rule; ++i) {
+    const bool logged = is_logged();
+    for (std::size_t i = 0; i < n && logged; ++i) {
         const bool is_order = p.effects && i + 1 == n && in[i] == effect.get();  // no value
         // A loop may be given one value several times: as often as there are levels that it depends on.
         const auto is_same = [&](const Block* b) { return &unaliased(*b) == &unaliased(*in[i]); };
@@ -164,7 +165,7 @@ WENGERT_INLINE void RunRecorder::read(const Block& x, Read what, const Site& at)
     // What was made in the run follows from what has been noted, unless hooks have given the arguments back with fewer digits. Reals
     // make tensors of their own, recorded or not.
     const bool made_here = x.run >= run_;
-    if (Tape::current().in_rule || (made_here && (given_.empty() || (checks_ && exact_)))) return;
+    if (!is_logged() || (made_here && (given_.empty() || (checks_ && exact_)))) return;
     constexpr std::string_view names[] = {"branch", "item", "elements read"};
     enter({{}, RunLog::hash(x), x.dtype, x.shape, names[static_cast<int>(what)], at, nullptr, made_here});
 }
@@ -181,14 +182,14 @@ WENGERT_INLINE void RunRecorder::alias(const AnyTensor& of, const Ref<Block>& as
 WENGERT_INLINE void RunRecorder::constant(const Block& b, const Site& at)
 {
     if (const auto outside = as_outside(); true) MaskRecorder::constant(b, at);
-    if (!Tape::current().in_rule && b.run < run_) take(b, "loop", at);
+    if (is_logged() && b.run < run_) take(b, "loop", at);
 }
 
 WENGERT_INLINE std::shared_ptr<const void> RunRecorder::settle(const Finding& f, const Site& at)
 {
-    const bool in_rule = Tape::current().in_rule;
+    const bool logged = is_logged();
     const auto outside = as_outside();
-    if (in_rule) return MaskRecorder::settle(f, at);
+    if (!logged) return MaskRecorder::settle(f, at);
     RunLog::Entry e{{}, reinterpret_cast<std::uintptr_t>(f.of), {}, {}, f.name, at};
     if (!checks_) {
         e.found = MaskRecorder::settle(f, at);
