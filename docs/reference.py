@@ -86,7 +86,7 @@ TASKS = {
 # Takes a line or an Operand, or lies in memory:: or tree::, and is for the library's own use.
 INTERNAL = set("""operand zero_where_undefined zeros_block apply_operator HoldersText TapeSize holders tape_size
     Injection injection inject_failure Pool Cells Operand LiteralOperand Padding Total Indices contains_leaf
-    contains_number for_each_array map_arrays is_array is_number is_empty_leaf DenseElements
+    contains_number for_each_array map_arrays is_array is_number derives_from_leaf is_empty_leaf DenseElements
     lround llround lrint llrint signbit""".split())  # the last: functions of <cmath>, of which docs/scalars.md tells
 OF_COMPLEX = {"real"}  # names that real tensors do not have, though others do
 LINES = {  # what a comment in one place cannot say

@@ -210,9 +210,10 @@ enum class Kind {
 
 template <class X> consteval Kind kind_of()
 {
-    static_assert(!derives_from_leaf<X>,
-                  "wengert: a view, or a class derived from Tensor, is no part of a struct or a container: hold "
-                  "the tensor, Tensor<T>(view(x, …))");
+    static_assert(
+        !derives_from_leaf<X>,
+        "wengert: a view, or a class derived from Tensor, is no part of a struct or a container: hold "
+        "the tensor, Tensor<T>(view(x, …))");
     if constexpr (is_leaf<X>)
         return Kind::leaf;
     else if constexpr (is_opaque<X>)
