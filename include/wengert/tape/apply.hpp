@@ -28,6 +28,11 @@ struct EmptyTensor : TapeError {
 /// runs, and rules, may take what they have saved.
 void refuse_operands(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Site& at);
 
+/// Is a function being recorded, and does a node before `start` live at a level that records?
+bool has_recorded(std::uint64_t start);
+/// Throws where x comes from a run that was not recorded: it would be a constant of what has been recorded before node `start`.
+void demand_recorded(const AnyTensor& x, std::uint64_t start, std::string_view who, const Site& at);
+
 /// Is what is made of these operands, where nothing is recorded, as little a constant as one of them? A NoGrad wants a constant.
 inline bool is_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in,
                           std::size_t n) noexcept

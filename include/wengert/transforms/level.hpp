@@ -20,7 +20,9 @@ namespace detail {
 template <class T, class D> std::type_identity<Tensor<T, D>> tensor_of(const Tensor<T, D>*);
 }
 template <class X>
-    requires requires(const X* x) { requires !std::is_same_v<typename decltype(detail::tensor_of(x))::type, X>; }
+    requires requires(const X* x) {
+        requires !std::is_same_v<typename decltype(detail::tensor_of(x))::type, X>;
+    }
 inline constexpr bool tree::derives_from_leaf<X> = true;
 
 namespace detail {
@@ -77,11 +79,6 @@ Ref<Node> identity_node(const AnyTensor& x, std::uint64_t mask, std::uint64_t ow
     tape.append(node.get());
     return node;
 }
-
-/// Is a function being recorded, and does a node before `start` live at a level that records?
-bool has_recorded(std::uint64_t start);
-/// Throws where x comes from a run that was not recorded: it would be a constant of what has been recorded before node `start`.
-void demand_recorded(const AnyTensor& x, std::uint64_t start, std::string_view who, const Site& at);
 
 /// x as a variable of `level`, still depending on what it depends on.
 template <class T, class D>

@@ -35,6 +35,20 @@ WENGERT_INLINE void refuse_operands(const Primitive& p, const AnyTensor* const* 
     }
 }
 
+WENGERT_INLINE bool has_recorded(std::uint64_t start)
+{
+    const Tape& tape = Tape::current();
+    const Node* n = tape.records_function() ? tape.last() : nullptr;
+    while (n && (n->sequence >= start || !(tape.living_levels(*n) & tape.active))) n = n->previous;
+    return n;
+}
+
+WENGERT_INLINE void demand_recorded(const AnyTensor& x, std::uint64_t start, std::string_view who,
+                                    const Site& at)
+{
+    if (x.value->access.unrecorded && !x.node && has_recorded(start)) refuse_operand(who, *x.value, at);
+}
+
 WENGERT_INLINE Block* seen_as(const Tape& tape, const AnyTensor& x)
 {
     Recorder* const r = tape.thread().recorder;
