@@ -207,25 +207,34 @@ template <class T, class D> Tensor<T, D> irfftn(const Tensor<std::complex<T>, D>
 template <class T, class D> Tensor<T, D> irfft2(const Tensor<std::complex<T>, D>& z, const Shape& s = {}, const Axes& axes = {-2, -1}, Norm norm = Norm::backward, Site at = {__builtin_FILE(), __builtin_LINE()}) { return detail::from_half_spectrum("irfft2", z, s, axes, norm, at); }
 // clang-format on
 
+namespace detail {
+/// The first `count` of 0, 1, …, over n d. Of all n the second half is negative.
+template <class T>
+Tensor<T> frequencies(std::string_view name, std::int64_t n, std::int64_t count, double d, const Site& at)
+{
+    check_shape(name, Shape{count}, at);
+    auto f = make_block(dtype_of<T>(), Shape{count});
+    for (std::int64_t k = 0; k < count; ++k) {
+        const std::int64_t turns = count == n && k >= n - n / 2 ? k - n : k;
+        f->template as<T>()[k] = static_cast<T>(static_cast<double>(turns) / (static_cast<double>(n) * d));
+    }
+    return Tensor<T>(AnyTensor{placed(std::move(f)), {}});
+}
+}  // namespace detail
+
 /// The frequencies of fft's elements in cycles per unit: 0, 1, …, −2, −1 over n d. Throws ShapeError for n < 1.
 template <Differentiable T = double>
 Tensor<T> fftfreq(std::int64_t n, double d = 1, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_points("fftfreq", n, {n}, at);
-    std::vector<double> f;
-    for (std::int64_t k = 0; k < n; ++k)
-        f.push_back(static_cast<double>(k < (n + 1) / 2 ? k : k - n) / (static_cast<double>(n) * d));
-    return Tensor<T>(Shape{n}, f);
+    return detail::frequencies<T>("fftfreq", n, n, d, at);
 }
 /// Those of rfft's: 0, 1, …, n/2 over n d.
 template <Differentiable T = double>
 Tensor<T> rfftfreq(std::int64_t n, double d = 1, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_points("rfftfreq", n, {n}, at);
-    std::vector<double> f;
-    for (std::int64_t k = 0; k <= n / 2; ++k)
-        f.push_back(static_cast<double>(k) / (static_cast<double>(n) * d));
-    return Tensor<T>(Shape{n / 2 + 1}, f);
+    return detail::frequencies<T>("rfftfreq", n, n / 2 + 1, d, at);
 }
 
 namespace detail {

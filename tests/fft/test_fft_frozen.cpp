@@ -7,6 +7,7 @@
 #include "same_bits.hpp"
 
 #include <functional>
+#include <limits>
 #include <thread>
 
 namespace wg = wengert;
@@ -114,5 +115,8 @@ TEST_CASE("fft: errors name the transform, the shape and the line")
     CHECK_THROWS_WITH(ft::fftn(z, {}, {0, -2}), contains("[fftn] axis -2 is given twice"));
     CHECK_THROWS_WITH(ft::fft2(z, {3}), contains("[fft2] extents (3) for axes (-2, -1)"));
     CHECK_THROWS_AS(ft::fftfreq(0), wg::ShapeError);
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    CHECK_THROWS_WITH(ft::fftfreq(most), contains("[fftfreq]") && contains("test_fft_frozen.cpp"));
+    CHECK_THROWS_WITH(ft::rfftfreq(most), contains("[rfftfreq]"));
     CHECK(ft::fft(wg::zeros<C>({0, 4})).shape() == Shape{0, 4});
 }

@@ -158,6 +158,13 @@ TEST_CASE("implicit: what a checkpoint's function keeps of a solver is refused, 
     check("root", [&](const D& u) { return wg::root(cubic, one, u); });
     check("grad of root",
           [&](const D& u) { return wg::grad([&](const D& p) { return sum(wg::root(cubic, one, p)); })(u); });
+    const auto slope = [&](const auto& solver) {
+        return [=](const D& u) { return tanh(wg::jvp(solver, u, one).second); };
+    };
+    check("tangent of root", slope([&](const D& p) { return wg::root(cubic, one, p); }));
+    check("tangent of the tangent of root",
+          slope(slope([&](const D& p) { return wg::root(cubic, one, p); })));
+    check("tangent of cg", slope([&](const D& p) { return wg::cg([&](const D& y) { return y * p; }, one); }));
     check("fixed_point", [&](const D& u) {
         return wg::fixed_point([](const D& y, const D& p) { return 0.5 * cos(y) * p; }, one, u);
     });

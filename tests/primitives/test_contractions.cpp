@@ -163,6 +163,9 @@ TEST_CASE("tensordot, kron, trace, cross")
     CHECK_THROWS_AS(tensordot(a, b, {0}, {0}), ShapeError);
     CHECK_THROWS_AS(tensordot(a, b, {1, 1}, {1, 1}), ShapeError);
     CHECK_THROWS_AS(tensordot(a, b, {1, 2}, {1}), ShapeError);
+    CHECK_THROWS_AS(tensordot(a, b, -1), ShapeError);
+    CHECK_THROWS_WITH(tensordot(a, b, std::numeric_limits<std::int64_t>::max()),
+                      contains("[tensordot]") && contains("test_contractions.cpp"));
     const Tensor<double> p = {{1.0, 2.0}}, q = {{1.0}, {3.0}};
     CHECK(allclose(kron(p, q), Tensor<double>{{1.0, 2.0}, {3.0, 6.0}}, 0.0));
     CHECK(allclose(kron(p, Tensor<double>{10.0, 20.0}), Tensor<double>{{10.0, 20.0, 20.0, 40.0}}, 0.0));

@@ -140,6 +140,38 @@ TEST_CASE("special functions: mpmath's values, edges")
     CHECK(fixtures().size() > 800);
 }
 
+TEST_CASE("special functions: the second elliptic integral of modulus 1 goes on beyond a right angle")
+{
+    constexpr double pi = 3.141592653589793;
+    for (const double phi : {0.3, 1.5, 1.6, 2.0, 4.0, -4.0, 7.9, 100.0})
+        for (const double k : {1.0, -1.0}) {
+            INFO("k = " << k << ", phi = " << phi);
+            double rest = std::abs(phi), want = 0;  // E(φ) = sin φ up to a right angle, E(φ + π) = E(φ) + 2
+            for (; rest > pi / 2; rest -= pi) want += 2;
+            want = std::copysign(want + std::sin(rest), phi);
+            const double y = Tensor<double>(ellint_2(k, Tensor<double>(phi))).item();
+            CHECK(y == Approx(want).epsilon(1e-13));
+            CHECK(y == Approx(std::ellint_2(1.0, phi)).epsilon(1e-6));
+        }
+}
+
+TEST_CASE("special functions: orders beyond all doubles")
+{
+    // log J ~ ν (tanh α − α), 1 / cosh α = x / ν (DLMF 10.19.3); log I ~ ν η (10.41.3); Y and K are their inverses
+    for (const double nu : {2501.0, 4000.5, 1e6, 1e10, 1e300}) {
+        const double x = 0.49 * nu, z = 0.49, alpha = std::acosh(1 / z), root = std::sqrt(1 + z * z);
+        REQUIRE(nu * (std::tanh(alpha) - alpha) < -745);
+        REQUIRE(nu * (root + std::log(z / (1 + root))) < -745);
+        const Tensor<double> at(x);
+        CHECK(Tensor<double>(cyl_bessel_j(nu, at)).item() == 0);
+        CHECK(Tensor<double>(cyl_bessel_i(nu, at)).item() == 0);
+        CHECK(Tensor<double>(cyl_neumann(nu, at)).item() == -std::numeric_limits<double>::infinity());
+        CHECK(Tensor<double>(cyl_bessel_k(nu, at)).item() == std::numeric_limits<double>::infinity());
+    }
+    CHECK(std::isnan(Tensor<double>(cyl_bessel_j(1e10, Tensor<double>(1e10))).item()));
+    CHECK(std::isnan(Tensor<double>(betainc(1e15, 1e15, Tensor<double>(0.5))).item()));
+}
+
 TEST_CASE("special functions: floats are those of doubles, rounded")
 {
     for (Line line : fixtures()) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include <limits>
 #include <cmath>
 #include <map>
 
@@ -88,6 +89,11 @@ TEST_CASE("the binomial schedule needs the least number of forward steps")
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> known;
     for (std::uint64_t l = 1; l <= 60; ++l)
         for (std::uint64_t s = 1; s <= 8; ++s) CHECK(revolve::forward_steps(l, s) == least(l, s, known));
+    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    for (std::uint64_t l = 2; l <= 5; ++l) {  // as many snapshots as there are steps
+        CHECK(revolve::forward_steps(l, most) == revolve::forward_steps(l, l));
+        CHECK(revolve::split(l, most) == revolve::split(l, l));
+    }
     CHECK(revolve::forward_steps(512, 10) == 1684);
     CHECK(revolve::forward_steps(10000, 20) == 37976);
 }

@@ -467,3 +467,67 @@ TEST_CASE("a kept value is refused where a transform, a loop, a graph or a solve
     CHECK(allclose(checkpoint(slopes)(first), sin(sin(x)), 1e-14));
     CHECK(allclose(frozen(first), sin(sin(x)), 1e-14));
 }
+
+TEST_CASE("a kept value that is a function's result, or goes through a second checkpoint, is refused")
+{
+    const D x = {0.3};
+    const auto kept = std::make_shared<D>();
+    const auto keeps = checkpoint([kept](const D& u) {
+        *kept = sin(u);
+        return u * 1.0;
+    });
+    const auto alone = [&](const D& t) {
+        static_cast<void>(keeps(t));
+        return sum(*kept);
+    };
+    const auto beside = [&](const D& t) {
+        const D a = keeps(t);
+        return std::pair(a, *kept);
+    };
+    const auto vector = [&](const D& t) {
+        static_cast<void>(keeps(t));
+        return *kept;
+    };
+    CHECK_THROWS_WITH(grad(alone)(x), contains("[grad]") && contains("test_unrecorded.cpp"));
+    CHECK_THROWS_AS(vjp(beside, x), TapeError);
+    CHECK_THROWS_AS(jacobian(vector)(x), TapeError);
+    const auto handed_on = [&](const auto& second) {
+        return [&, second](const D& t) {
+            const D a = keeps(t);
+            return sum(a) + sum(second(a));
+        };
+    };
+    const auto by_result = checkpoint([kept](const D&) { return *kept; });
+    const auto by_part = checkpoint([kept](const D& u) { return std::pair(u * u, *kept); });
+    CHECK_THROWS_WITH(grad(handed_on(by_result))(x), contains("[checkpoint]"));
+    CHECK_THROWS_AS(grad(handed_on([&](const D& u) { return by_part(u).second; }))(x), TapeError);
+    const auto constant = checkpoint([x](const D&) { return x; });
+    CHECK(allclose(grad(handed_on(constant))(x), D{1.0}, 0.0));
+    const auto argument = checkpoint([](const D& u) { return u; });
+    CHECK(allclose(grad(handed_on(argument))(x), D{2.0}, 0.0));
+    const auto of_gradient = checkpoint([](const D& u) {
+        const auto [y, g] = value_and_grad([](const D& t) { return t(0); })(u);
+        return y * g;
+    });
+    CHECK(allclose(grad(handed_on(of_gradient))(x), D{2.0}, 0.0));
+}
+
+TEST_CASE("an inner checkpoint's result that is kept in a gradient within another checkpoint is refused")
+{
+    const D x = {0.3};
+    const auto kept = std::make_shared<D>();
+    const auto f = [kept](const D& u) {
+        return grad([kept, u](const D& z) {
+            const D y = checkpoint([u](const D& c) { return c * sin(u); })(D{1.0});
+            *kept = y;
+            return sum(z * z * y);
+        })(u);
+    };
+    const auto with = [&](const auto& g) { return [&, g](const D& t) { return sum(g(t)); }; };
+    CHECK(allclose(grad(with(checkpoint(f)))(x), grad(with(f))(x), 1e-14));
+    const auto misuse = [&](const D& t) {
+        const D a = checkpoint(f)(t);
+        return sum(a) + sum(*kept);
+    };
+    CHECK_THROWS_AS(grad(misuse)(x), TapeError);
+}

@@ -126,3 +126,32 @@ TEST_CASE("complex views in tuples and in results")
     const auto steps = scan([&](const C& s, const C& u) { return rows(s * u); }, C(z(0)), z).second;
     CHECK(allclose(real(C(steps(0))), real(C(rows(z(0) * z(0)).second)), 1e-14));
 }
+
+TEST_CASE("a step of a checkpointed loop, a function with a rule of its own and the rule return views")
+{
+    const D x = matrix();
+    const auto stepped = [&](const auto& part) {
+        return [&, part](const D& t) {
+            const auto step = [&](const D& s) {
+                D q = sin(s);
+                return std::pair(q, part(q));
+            };
+            return sum(checkpoint_loop(step, t, {.steps = 4, .snapshots = 2}).second);
+        };
+    };
+    const auto by_view = stepped([](D& q) { return view(q, 0); });
+    const auto alone = stepped([](const D& q) { return D(q(0)); });
+    CHECK(allclose(grad(by_view)(x), grad(alone)(x), 1e-14));
+
+    const auto first = [](const D& t) {
+        D q = t * t;
+        return view(q, ellipsis());
+    };
+    const auto pull = [](const D& g, const D&, const D& t) {
+        D r = 2.0 * t * g;
+        return view(r, ellipsis());
+    };
+    const auto push = [](const D& d, const D&, const D& t) { return 2.0 * t * d; };
+    CHECK(allclose(grad([&](const D& t) { return sum(custom_vjp(first, pull)(t)); })(x), 2.0 * x, 0.0));
+    CHECK(allclose(jvp(custom_jvp(first, push), x, x).second, 2.0 * x * x, 0.0));
+}

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "error.hpp"
@@ -80,6 +81,9 @@ class Writer {
 public:
     explicit Writer(const std::string& path) : path_(resolve_links(path))
     {
+        struct stat what;
+        if (::stat(path_.c_str(), &what) == 0 && !S_ISREG(what.st_mode))
+            fail(path_, "cannot write: it is no regular file, and would be replaced by one");
         // "x" refuses an existing file, so that two processes never write the same one.
         for (int i = 0; i < 1000 && !file_; ++i) {
             partial_ = path_ + ".partial" + std::to_string(i);

@@ -183,7 +183,7 @@ public:
     bool is_leaf() const noexcept { return parts_.is_leaf(); }
     /// What backward() has added up: ∂L/∂Re z + i ∂L/∂Im z. Throws TapeError for what is no leaf.
     Tensor grad(Site at = {__builtin_FILE(), __builtin_LINE()}) const { return Tensor(parts_.grad(at), 0); }
-    void zero_grad() { parts_.zero_grad(); }
+    void zero_grad(Site at = {__builtin_FILE(), __builtin_LINE()}) { parts_.zero_grad(at); }
     /// The same elements as a constant.
     Tensor detach() const { return Tensor(parts_.detach(), 0); }
 

@@ -159,6 +159,14 @@ VectorFunction<Tensor<T, D>> inverse_at(const VectorFunction<Tensor<T, D>>& f, c
     return [inverse, at](const Tensor<T, D>& r) { return apply<Inverse, T>(inverse, at, r); };
 }
 
+/// Tells a run of what was made unseen: y, and its tangents of every order, come of `of`.
+inline void tell_of(Recorder& run, const AnyTensor& of, const AnyTensor& y, const Site& at)
+{
+    run.alias(of, y.value, at);
+    if (!y.node || !y.node->tangents) return;
+    for (const Tangent& t : *y.node->tangents) tell_of(run, of, t.value, at);
+}
+
 /// y* as the solution of F(y) = 0 for what is differentiated. `make_inverse()` makes the constant J⁻¹ at y*; a trace has derivatives
 /// up to `orders_of_trace`.
 template <class T, class D>
@@ -184,7 +192,7 @@ Tensor<T, D> follow_by(const std::function<VectorFunction<Tensor<T, D>>()>& make
     }
     if (traced && orders <= 0) y = apply<ImplicitValue, T>({0, of}, at, found, stop_gradient(found), first);
     unseen.reset();
-    if (Recorder* const run = traced ? nullptr : recorder()) run->alias(found.any(), y.any().value, at);
+    if (Recorder* const run = traced ? nullptr : recorder()) tell_of(*run, found.any(), y.any(), at);
     return y;
 }
 /// The same with the J⁻¹ of F's own derivatives. `method` solves linear systems without a matrix.

@@ -222,7 +222,7 @@ Tensor<T, D> take(const Tensor<T, D>& x, const std::type_identity_t<Tensor<std::
                   std::int64_t axis, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::size_t k = normalize_axis("take", axis, x.shape("take", at), at);
-    check_shape("take", detail::taken_shape(x.shape(), indices.shape(), k), at);
+    check_shape("take", detail::taken_shape(x.shape(), indices.shape("take", at), k), at);
     return apply<Take, T>(Take{k, x.shape()}, at, x, indices);
 }
 /// Another name of take.
@@ -282,7 +282,7 @@ template <class T, class D = cpu>
 Tensor<T, D> one_hot(const Tensor<std::int64_t, D>& labels, std::int64_t n,
                      Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    Shape shape = labels.shape();
+    Shape shape = labels.shape("one_hot", at);
     shape.push_back(n);
     check_shape("one_hot", shape, at);
     return apply<OneHot, T>(OneHot{n}, at, labels);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../array/layout.hpp"
+#include "apply.hpp"
 #include "recorder.hpp"
 #include "tape.hpp"
 
@@ -40,7 +41,7 @@ public:
 struct Captured {
     std::uint64_t levels = 0;
     std::vector<std::uint64_t> variables = {};  ///< the sequence numbers of leaves
-    std::vector<Ref<Node>> held = {};           ///< older than the run, no leaves: a Real does not hold its node
+    std::vector<Ref<Node>> held = {};  ///< older than the run, no leaves: a Real does not hold its node
 
     void hold(const Ref<Node>& n)
     {
@@ -119,8 +120,8 @@ private:
     std::uint64_t recorded_;
     const Tape* tape_ = &Tape::current();  ///< the levels' own
     std::uint64_t start_ = tape_->next_sequence();
-    bool takes_variable_ = false;          ///< the next operation does
-    std::vector<Ref<Block>> variables_;    ///< of these levels, as sweeps inside of the run read them
+    bool takes_variable_ = false;        ///< the next operation does
+    std::vector<Ref<Block>> variables_;  ///< of these levels, as sweeps inside of the run read them
     int constants_ = Tape::current().constants;
 };
 
@@ -135,6 +136,13 @@ public:
     RunRecorder(const RunLog& log, std::string_view who);
 
     void finish(const Site& at) const;
+    /// Refuses a result that an operation of another run made, if the run refuses what those have left.
+    void demand_own(const AnyTensor& result, const Site& at) const
+    {
+        if (!refuses_ || !result.value || result.node) return;
+        const Block& b = unaliased(*result.value);
+        if (b.access.unrecorded && b.run < run_) detail::refuse_operand(who_, b, at);
+    }
 
     void operation(const Primitive& p, const void* op, const Block* const* in, std::size_t n, Block& out,
                    const Site& at);

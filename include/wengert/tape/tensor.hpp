@@ -174,7 +174,7 @@ public:
     /// What backward() has added up, zeros before any. Throws TapeError for what is no leaf.
     Tensor grad(Site at = {__builtin_FILE(), __builtin_LINE()}) const
         requires Differentiable<Value>;
-    void zero_grad()
+    void zero_grad(Site at = {__builtin_FILE(), __builtin_LINE()})
         requires Differentiable<Value>;
     /// The same elements as a constant.
     Tensor detach() const

@@ -158,10 +158,10 @@ Tensor<Value, Device> Tensor<Value, Device>::grad(Site at) const
 }
 
 template <class Value, class Device>
-void Tensor<Value, Device>::zero_grad()
+void Tensor<Value, Device>::zero_grad(Site at)
     requires Differentiable<Value>
 {
-    if (!is_leaf()) static_cast<void>(grad());  // throws, and says why
+    if (!is_leaf()) static_cast<void>(grad(at));  // throws, and says why
     any_.node->set_gradient({});
 }
 

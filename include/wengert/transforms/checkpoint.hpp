@@ -176,6 +176,7 @@ private:
         RunRecorder run(log, recorded, refuses);
         if (Tape::current().hooks) give_arguments(run, x, at);
         Y y(apply_at(*function_, at, x));
+        each_tensor([&](AnyTensor& t) { run.demand_own(t, at); }, y);
         captured = run.captured();
         return y;
     }

@@ -94,8 +94,8 @@ template <class Result> struct StepOutput<Result, false> {
 
 template <class F, class State, class Xs> class CheckpointedLoop {
 public:
-    using Result = std::remove_cvref_t<decltype(call_step(std::declval<F&>(), std::declval<State&>(),
-                                                          std::declval<Xs&>(), 0U))>;
+    using Result =
+        Argument<decltype(call_step(std::declval<F&>(), std::declval<State&>(), std::declval<Xs&>(), 0U))>;
     static constexpr bool plain = std::is_convertible_v<Result, State>;
     using Output = typename StepOutput<Result, plain>::type;
 
@@ -106,7 +106,7 @@ public:
         steps_ = std::make_shared<LoopSteps>();
         steps_->step = [function, xs = std::move(xs), like = like_, at](std::uint64_t i,
                                                                         const LoopState& now) {
-            Result r = call_step(*function, filled<State>(now), xs, i);
+            Result r(call_step(*function, filled<State>(now), xs, i));
             if constexpr (plain)
                 return checked(now, std::move(r), std::monostate{}, at);
             else {

@@ -11,8 +11,9 @@ namespace detail {
 template <class F, class... X>
 Ref<Block> call_opaque(const F& f, std::string_view name, const Site& at, const X&... x)
 {
-    auto y = f(x...);
-    static_assert(is_tensor<decltype(y)>, "wengert: a function with a custom rule returns one tensor");
+    const Argument<decltype(f(x...))> y(f(x...));
+    static_assert(is_tensor<Argument<decltype(f(x...))>>,
+                  "wengert: a function with a custom rule returns one tensor");
     if (y.any().node)
         fail<TapeError>(name,
                         "the function captures a variable (made by " +
@@ -30,10 +31,10 @@ template <class T, class D> Tensor<T, D> constant(const Ref<Block>& b)
 /// The i-th of the cotangents that a rule returned for n inputs: a tensor for one, a tuple for several.
 template <std::size_t i, std::size_t n, class R> auto nth_result(const R& r)
 {
-    if constexpr (is_tensor<R>) {
+    if constexpr (is_tensor<Argument<R>>) {
         static_assert(n == 1,
                       "wengert: a rule for several arguments returns a tuple, one cotangent for each");
-        return r;
+        return Argument<R>(r);
     } else {
         static_assert(std::tuple_size_v<R> == n, "wengert: a rule returns one cotangent for each argument");
         return std::get<i>(r);

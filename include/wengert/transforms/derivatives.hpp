@@ -31,8 +31,8 @@ template <class T, class Pullback, class D>
 Tensor<T, D> jacobian_by_rows(const Pullback& pullback, const Tensor<T, D>& y, const Shape& x, const Site& at)
 {
     std::vector<Tensor<T, D>> rows;
+    const Shape shape = joined(y.shape("jacobian", at), x);
     for (std::size_t k = 0; k < y.size(); ++k) rows.push_back(pullback(unit(y, k), at));
-    const Shape shape = joined(y.shape(), x);
     if (rows.empty()) return Tensor<T, D>(AnyTensor{zeros_beside(*y.any().value, dtype_of<T>(), shape), {}});
     return reshape(stack(rows, 0, at), shape, at);
 }

@@ -123,12 +123,24 @@ template <class T, class D> bool is_zero(const Tensor<T, D>& x)
     return std::all_of(e, e + b->count, [](T v) { return v == T(0); });
 }
 
+/// Refuses a result that comes from a run without recording: its derivative would be 0.
+template <class Y> void demand_recorded_results(std::string_view transform, const Site& at, const Y& y)
+{
+    tree::for_each(
+        [&]<class T, class D>(const Tensor<T, D>& t) {
+            if (t.defined() && t.any().value->access.unrecorded) [[unlikely]]
+                demand_recorded(t.any(), Tape::current().next_sequence(), transform, at);
+        },
+        y);
+}
+
 /// Reports a function whose numbers were read and whose result y depends on nothing: most likely it was computed from those numbers, and
 /// its derivative would be 0 in silence. A result of zeros passes: a branch may be flat.
 template <class Y>
 void report_lost(const Tape& tape, std::size_t level, std::string_view transform, const Site& at, const Y& y)
 {
     const Level& l = tape.level(level);
+    demand_recorded_results(transform, at, y);
     if (!l.was_read) [[likely]]
         return;
     bool depends = false, zero = true;

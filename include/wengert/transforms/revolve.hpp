@@ -13,6 +13,7 @@ inline std::uint64_t reach(std::uint64_t snapshots, std::uint64_t repeats)
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max() / 2;
     std::uint64_t c = 1;
     const std::uint64_t n = std::min(snapshots, repeats), m = std::max(snapshots, repeats);
+    if (n > 0 && m >= most) return most;
     for (std::uint64_t i = 1; i <= n; ++i) {
         if (c > most / (m + i)) return most;
         c = c * (m + i) / i;
@@ -34,7 +35,7 @@ inline std::uint64_t forward_steps(std::uint64_t steps, std::uint64_t snapshots)
 {
     if (steps <= 1) return 0;
     const std::uint64_t r = repeats(steps, snapshots);
-    return r * steps - reach(snapshots + 1, r - 1);
+    return r * steps - reach(std::min(snapshots, steps) + 1, r - 1);
 }
 
 /// Where to put the next snapshot: after how many of `steps` ≥ 2 steps. Any m with β(s, r − 2) ≤ m ≤ β(s, r − 1) and

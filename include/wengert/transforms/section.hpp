@@ -10,10 +10,10 @@ namespace wengert::detail {
 const Primitive& part_primitive(DType d);
 
 /// A value of a run that was not recorded, which is recorded as a result from here on. Where the function has kept a copy of it, which
-/// is recorded nowhere, the result has a header of its own.
+/// is recorded nowhere, the result has a header of its own. A run around it goes on unrecorded: there it stays what it is.
 inline Ref<Block> as_result(Ref<Block> b)
 {
-    if (!b || !b->access.unrecorded) return b;
+    if (!b || !b->access.unrecorded || Tape::current().quiet == Tape::Quiet::run) return b;
     if (is_unique(b.get())) {
         b->access.unrecorded = false;
         return b;

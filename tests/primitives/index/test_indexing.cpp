@@ -133,4 +133,6 @@ TEST_CASE("what is out of range is refused with index, axis and shape", "[indexi
     CHECK_THROWS_AS(scatter_add(x, Indices{0}, x, 0), ShapeError);
     CHECK_THROWS_AS(scatter_add(x, Indices{5, 0}, x, 0), IndexError);
     CHECK_THROWS_AS(one_hot<double>(Indices{3}, 3), IndexError);
+    CHECK_THROWS_WITH(take(x, Indices(), 0), contains("[take]") && contains("test_indexing.cpp"));
+    CHECK_THROWS_WITH(one_hot<double>(Indices(), 3), contains("[one_hot]") && contains("test_indexing.cpp"));
 }

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+
 #include <wengert/base/file.hpp>
 #include <wengert/io/crc.hpp>
 #include <wengert/io/npy.hpp>
@@ -185,6 +187,18 @@ TEST_CASE("a write that fails leaves the old file and nothing else")
     const NpyView huge{"b1", {std::int64_t{1} << 32}, {view.bytes.data(), std::size_t{1} << 32}};
     CHECK_THROWS_AS(wengert::write_npz(dir / "x.npy", {{"a", view}, {"b", huge}}), Error);
     CHECK(get(dir / "x.npy") == before);
+    CHECK(dir.files() == 1);
+}
+
+TEST_CASE("what is no regular file is neither written nor replaced")
+{
+    const Folder dir;
+    const float x[] = {1, 2};
+    const std::string pipe = dir / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK_THROWS_AS(wengert::write_npy(pipe, "f4", {2}, x, 8), Error);
+    CHECK_THROWS_AS(wengert::write_npy(dir.path.string(), "f4", {2}, x, 8), Error);
+    CHECK(fs::is_fifo(pipe));
     CHECK(dir.files() == 1);
 }
 

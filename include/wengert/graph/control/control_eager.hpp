@@ -147,7 +147,7 @@ State while_eagerly(Test& test, Body& body, State state, const Site& at)
                   "wengert: while_loop: the body must return a state of the type that it is given");
     for (;;) {
         const auto go_on = argument(test(std::as_const(state)));
-        check_condition("while_loop", *go_on.any().value, at);
+        check_condition("while_loop", *go_on.any("while_loop", at).value, at);
         if (!go_on.item(at)) return constant_under_no_grad(std::move(state));
         State next = body(std::as_const(state));
         check_same_shapes("while_loop", state_changes, leaves_of(state), leaves_of(next), at);

@@ -43,7 +43,7 @@ std::optional<State> while_recorded(Recorder& outer, Test& test, Body& body, con
     const auto look = [&](const std::vector<AnyTensor>& in, Recorder& trace, HeldBlocks&) -> Leaves {
         const State before = entered(in, trace);
         const auto go_on = argument(test(before));
-        check_condition("while_loop", *go_on.any().value, at);
+        check_condition("while_loop", *go_on.any("while_loop", at).value, at);
         return std::vector<AnyTensor>{go_on.any()};
     };
     const auto one_step = [&](const std::vector<AnyTensor>& in, Recorder& trace, HeldBlocks&) -> Leaves {

@@ -124,7 +124,7 @@ auto cond(detail::Condition pred, F&& f, G&& g, const Args&... args)
     using R = detail::Argument<decltype(f(detail::argument(args)...))>;
     static_assert(std::is_same_v<R, detail::Argument<decltype(g(detail::argument(args)...))>>,
                   "wengert: cond: both functions must return the same type");
-    detail::check_condition("cond", *pred.value.any().value, pred.at);
+    detail::check_condition("cond", *pred.value.any("cond", pred.at).value, pred.at);
     if (Recorder* trace = detail::current_trace<std::pair<F, G>>()) [[unlikely]]
         if (auto recorded =
                 detail::cond_recorded<R>(*trace, pred.value, f, g, pred.at, detail::argument(args)...))

@@ -63,7 +63,7 @@ AnyTensor call_host_with(const Shape& shape, const Site& at, F fn, const Args&..
                 return zeros_block(dtype_of<T>(), shape);
             } else {
                 const Tensor<T> y = std::apply(fn, std::as_const(copy));
-                if (!(y.shape() == shape))
+                if (!(y.shape("host_callback", at) == shape))
                     fail<ShapeError>("host_callback",
                                      "the function returned shape " + to_string(y.shape()) + " where " +
                                          to_string(shape) + " was declared",

@@ -67,13 +67,16 @@ std::int64_t length_of_counts(const Tensor<std::int64_t, D>& ids, std::int64_t m
                              std::to_string(minlength) + " where a vector and a length are expected",
                          at);
     if (ids.size() == 0 || all(ids < minlength, at).item(at)) return minlength;
-    return amax(ids, at).item(at) + 1;
+    const std::int64_t most = amax(ids, at).item(at);
+    check_shape("bincount", Shape{most}, at);
+    return most + 1;
 }
 
 /// n + 1 numbers from lo to hi, both included, at equal distances.
 template <class T, class D>
 Tensor<T, D> equal_edges(const Tensor<T, D>& lo, const Tensor<T, D>& hi, std::int64_t n, const Site& at)
 {
+    check_shape("histogram", Shape{n}, at);
     const Tensor<T, D> k = cast<T>(arange<std::int64_t, D>(0, n + 1, 1, at), at);
     return where(k == static_cast<T>(n), hi, lo + k * ((hi - lo) / static_cast<T>(n)));
 }

@@ -220,6 +220,11 @@ template <class T, class D>
 Tensor<T, D> tensordot(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D>>& b, std::int64_t n = 2,
                        Site at = {__builtin_FILE(), __builtin_LINE()})
 {
+    const Shape &sa = a.shape("tensordot", at), &sb = b.shape("tensordot", at);
+    if (n < 0 || n > static_cast<std::int64_t>(std::min(sa.size(), sb.size())))
+        fail<ShapeError>("tensordot",
+                         std::to_string(n) + " axes of shapes " + to_string(sa) + " and " + to_string(sb),
+                         at);
     Axes of_a, of_b;
     for (std::int64_t k = 0; k < n; ++k) {
         of_a.push_back(k - n);

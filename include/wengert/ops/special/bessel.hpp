@@ -24,6 +24,11 @@ template <BesselKind kind> struct Bessel : detail::Special<Bessel<kind>> {
             return std::fmod(nu, T(2)) != 0 ? -number(-nu, x) : number(-nu, x);
         if (singular && x == 0) return kind == BesselKind::y ? -detail::inf_of<T> : detail::inf_of<T>;
         if (std::isinf(x)) return far(nu, x);
+        if (std::abs(nu) > 2500 && std::abs(x) < std::abs(nu) / 2 && (nu > 0 || nu == std::floor(nu)))
+            return kind == BesselKind::y   ? -detail::inf_of<T>
+                   : kind == BesselKind::k ? detail::inf_of<T>
+                                           : T(0);  // beyond the least and the greatest double (DLMF 10.41)
+        if (std::abs(nu) > T(1e9)) return detail::nan_of<T>;  // Boost has no end, or no result
         if (nu < 0 && !singular && x == 0 && nu != std::floor(nu))
             return std::copysign(detail::inf_of<T>, std::tgamma(nu + 1));  // (x/2)^ν / Γ(ν + 1)
         if constexpr (kind == BesselKind::j) return boost::math::cyl_bessel_j(nu, x, detail::Quiet());

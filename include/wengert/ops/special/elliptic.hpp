@@ -164,7 +164,14 @@ struct EllipticE : detail::Special<EllipticE> {
     template <class T> static T number(T k, T phi)
     {
         if (detail::outside(k) || std::isinf(phi)) return detail::nan_of<T>;
+        if (std::abs(k) == 1) return of_modulus_1(phi);  // Boost has sin φ beyond π / 2, too
         return boost::math::ellint_2(k, phi, detail::Quiet());
+    }
+    /// ∫ |cos θ| dθ = 2 n + (−1)ⁿ sin φ, n half waves from 0
+    template <class T> static T of_modulus_1(T phi)
+    {
+        const T n = std::round(phi / std::numbers::pi_v<T>);
+        return 2 * n + (std::fmod(n, T(2)) != 0 ? -std::sin(phi) : std::sin(phi));
     }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& k, const V& phi, const V&)
     {

@@ -80,12 +80,16 @@ Checker<T>::Checker(const CheckOptions& o, const Site& at)
                  : single_       ? 3e-3
                                  : 1e-7),
       state_(o.seed), at_(at)
-{}
+{
+    if (!uses(Modes::reverse) && !uses(Modes::forward))
+        fail<OptionError>("check_grads", ".modes has neither reverse nor forward", at);
+}
 
 template <class T>
 CheckReport Checker<T>::check(const TensorFunction<T>& f, const Tensors<T>& x, int order,
                               const std::string& path)
 {
+    for (const auto& t : x) static_cast<void>(t.shape("check_grads", at_));  // throws where it is empty
     const Tensors<T> v = random_like(x, state_), u = random_like(f(x), state_);
     double size = 0;
     const double numeric = difference(f, x, v, u, h_, size);
