@@ -50,8 +50,8 @@ template <class T> struct ArgSort {
         const Ref<Block> x = contiguous(of);
         Shape shape = x->shape;
         const std::int64_t n = shape[axis];
-        demand_elements(name, shape, static_cast<std::int64_t>(axis),
-                        at);  // a graph may have another extent than the call that it was recorded from
+        // A graph may have another extent than the call that it was recorded from.
+        demand_elements(name, shape, static_cast<std::int64_t>(axis), at);
         shape[axis] = kept;
         auto y = make_block(DType::int64, shape);
         std::int64_t inner = 1;

@@ -25,9 +25,7 @@ template <BesselKind kind> struct Bessel : detail::Special<Bessel<kind>> {
         if (singular && x == 0) return kind == BesselKind::y ? -detail::inf_of<T> : detail::inf_of<T>;
         if (std::isinf(x)) return far(nu, x);
         if (std::abs(nu) > 2500 && std::abs(x) < std::abs(nu) / 2 && (nu > 0 || nu == std::floor(nu)))
-            return kind == BesselKind::y   ? -detail::inf_of<T>
-                   : kind == BesselKind::k ? detail::inf_of<T>
-                                           : T(0);  // beyond the least and the greatest double (DLMF 10.41)
+            return of_large_order<T>();
         if (std::abs(nu) > T(1e9)) return detail::nan_of<T>;  // Boost has no end, or no result
         if (nu < 0 && !singular && x == 0 && nu != std::floor(nu))
             return std::copysign(detail::inf_of<T>, std::tgamma(nu + 1));  // (x/2)^ν / Γ(ν + 1)
@@ -53,6 +51,12 @@ template <BesselKind kind> struct Bessel : detail::Special<Bessel<kind>> {
     }
 
 private:
+    /// Below the least double or above the greatest one, as x < ν / 2: e^{∓ν/3} for ν > 2500 (DLMF 10.41.3, 10.41.4).
+    template <class T> static T of_large_order()
+    {
+        if (kind == BesselKind::y) return -detail::inf_of<T>;
+        return kind == BesselKind::k ? detail::inf_of<T> : T(0);
+    }
     template <class T> static T far(T nu, T x)
     {
         if (kind != BesselKind::i) return T(0);

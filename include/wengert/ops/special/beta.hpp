@@ -171,8 +171,7 @@ struct BetaPart : detail::Special<BetaPart> {
     {
         if (!(a > 0) || !(b > 0) || std::isinf(a) || std::isinf(b) || !(x >= 0 && x <= 1))
             return detail::nan_of<T>;
-        if (std::min(a, b) > T(1e12))
-            return detail::nan_of<T>;  // Boost has few digits there, none, or no end
+        if (std::min(a, b) > T(1e12)) return detail::nan_of<T>;  // Boost has few digits there, or no end
         return boost::math::ibeta(a, b, x, detail::Quiet());
     }
     template <class V> static constexpr V pull(wrt<0>, const V& g, const V& a, const V&, const V&, const V&)

@@ -40,7 +40,7 @@ WENGERT_INLINE bool has_recorded(std::uint64_t start)
     const Tape& tape = Tape::current();
     const Node* n = tape.records_function() ? tape.last() : nullptr;
     while (n && (n->sequence >= start || !(tape.living_levels(*n) & tape.active))) n = n->previous;
-    return n;
+    return n != nullptr;
 }
 
 WENGERT_INLINE void demand_recorded(const AnyTensor& x, std::uint64_t start, std::string_view who,
