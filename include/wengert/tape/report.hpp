@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <ostream>
 #include <string>
-#include <unordered_set>
 
 #include "../base/stable_sort.hpp"
 #include "tape.hpp"

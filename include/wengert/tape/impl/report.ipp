@@ -1,6 +1,8 @@
 // The bodies of report.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
+#include <unordered_set>
+
 #include "../../base/separate.hpp"
 #include "../report.hpp"
 
