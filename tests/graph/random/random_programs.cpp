@@ -22,7 +22,7 @@ constexpr const char* names[] = {
     "while_loop", "inner_gradient", "inner_jvp", "inner_frozen", "custom", "draw", "load", "store", "recorded_scan",
     "recorded_while", "recorded_cond", "recorded_snapshots", "checkpointed", "checkpointed_loop", "preaccumulated", "fresh",
     "ruled", "hidden", "frozen_inside", "listed", "equal_branches", "twin_loops", "complete_scan", "sliced_scan",
-    "checkpointed_control", "pulled", "told", "mapped", "cell", "edges", "row_products", "scattered", "counted", "arranged", "ordered",
+    "checkpointed_control", "pulled", "told", "shown", "mapped", "cell", "edges", "row_products", "scattered", "counted", "arranged", "ordered",
     "solved"};
 constexpr const char* modes[] = {"forward", "gradient", "value_and_gradient", "second", "jvp", "hvp", "frozen_gradient",
     "frozen_jvp", "frozen_hvp"};

@@ -22,7 +22,7 @@ enum class Op : int {
     diagonal, view, element, assign, update, matmul, dot, outer, take, scatter_add, one_hot, stop, copy, writer, item, branch,
     loop, while_loop, inner_gradient, inner_jvp, inner_frozen, custom, draw, load, store, recorded_scan, recorded_while,
     recorded_cond, recorded_snapshots, checkpointed, checkpointed_loop, preaccumulated, fresh, ruled, hidden, frozen_inside,
-    listed, equal_branches, twin_loops, complete_scan, sliced_scan, checkpointed_control, pulled, told, mapped, cell, edges, row_products, scattered,
+    listed, equal_branches, twin_loops, complete_scan, sliced_scan, checkpointed_control, pulled, told, shown, mapped, cell, edges, row_products, scattered,
     counted, arranged, ordered, solved, count
 };
 // clang-format on

@@ -140,7 +140,7 @@ inline bool may_branch(Op op)
 }
 inline bool is_inner_derivative(Op op)
 {
-    return op == Op::inner_gradient || op == Op::inner_jvp || op == Op::pulled;
+    return op == Op::inner_gradient || op == Op::inner_jvp || op == Op::pulled || op == Op::shown;
 }
 
 /// A trace writes the zero-cotangent rule out, and so brings cotangents that lie transposed into order: products in derivatives

@@ -597,6 +597,7 @@ private:
     Tensor<T> complete_scan(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
     Tensor<T> sliced_scan(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
     Tensor<T> checkpointed_control(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
+    Tensor<T> shown(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
     Tensor<T> told(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
     Tensor<T> pulled(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b);
     Tensor<T> cell(const Instruction& i, const Tensor<T>& a, const Tensor<T>& b) const;

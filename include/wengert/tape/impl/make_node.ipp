@@ -30,8 +30,11 @@ WENGERT_INLINE void refuse_operands(const Primitive& p, const AnyTensor* const* 
     for (std::size_t i = 0; i < n; ++i) {
         const Block& x = *in[i]->value;
         const bool unrecorded = x.access.unrecorded && !in[i]->node;
-        if (x.access.writers || (unrecorded && Tape::current().records_function())) [[unlikely]]
-            refuse_operand(p.name, x, at);
+        if (!x.access.writers && !(unrecorded && Tape::current().records_function())) [[likely]]
+            continue;
+        const Recorder* const r = recorder();
+        const bool is_order = p.effects && i + 1 == n && r && r->effect.get() == &x;  // no value
+        if (!is_order) refuse_operand(p.name, x, at);
     }
 }
 
