@@ -108,11 +108,6 @@ private:
     {
         return recorded_ && t.node && &Tape::current() == tape_ && tape_->depends(*t.node, recorded_);
     }
-    bool is_variable(const Block& b) const noexcept
-    {
-        return std::any_of(variables_.begin(), variables_.end(),
-                           [&](const auto& v) { return v.get() == &b; });
-    }
 
     std::vector<const void*>* seen_;
     Recorder* outer_ = nullptr;
@@ -120,8 +115,9 @@ private:
     std::uint64_t recorded_;
     const Tape* tape_ = &Tape::current();  ///< the levels' own
     std::uint64_t start_ = tape_->next_sequence();
-    bool takes_variable_ = false;        ///< the next operation does
-    std::vector<Ref<Block>> variables_;  ///< of these levels, as sweeps inside of the run read them
+    bool takes_variable_ = false;  ///< the next operation does
+    std::unordered_map<const Block*, Ref<Block>>
+        variables_;  ///< of these levels, as sweeps inside of the run read them
     int constants_ = Tape::current().constants;
 };
 

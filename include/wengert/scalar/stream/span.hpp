@@ -44,6 +44,7 @@ struct ScalarSpan {
     /// A span whose numbers it goes on with: it may read from that and from those before it.
     Ref<Node> previous;
     bool searched = false;  ///< find_older() has found all from which it reads
+    Ref<Block> told = {};   ///< stands for its numbers where a recorder is told of them
 
     ScalarSpan() = default;
     ScalarSpan(const ScalarSpan&) = delete;

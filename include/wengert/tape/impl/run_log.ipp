@@ -64,7 +64,7 @@ WENGERT_INLINE bool MaskRecorder::depends(const Primitive& p, const Block* const
     if (Tape::current().constants != constants_) return false;  // the function's own NoGrad
     const bool in_sweep = Tape::current().in_rule;
     return of_variable || std::any_of(in, in + n, [&](const Block* b) {
-               return b->access.unrecorded || (in_sweep && is_variable(*b));
+               return b->access.unrecorded || (in_sweep && variables_.contains(b));
            });
 }
 
@@ -94,10 +94,10 @@ WENGERT_INLINE void MaskRecorder::read(const Block& x, Read what, const Site& at
 WENGERT_INLINE const Block& MaskRecorder::variable(const AnyTensor& t)
 {
     captured_.add(*t.node);
-    if (!t.node->leaf() && t.node->sequence < start_) captured_.hold(t.node);
     if (depends(t)) {
         takes_variable_ = true;
-        if (!is_variable(*t.value)) variables_.push_back(t.value);
+        const bool is_new = variables_.emplace(t.value.get(), t.value).second;
+        if (is_new && !t.node->leaf() && t.node->sequence < start_) captured_.hold(t.node);
     }
     return outer_ ? outer_->variable(t) : *t.value;
 }

@@ -250,11 +250,13 @@ WENGERT_INLINE void ScalarStream::tell(ScalarHandle m)
                         detail::line_of_user());
     if (!r) return;
     const ScalarVariable* v = s->variable(m);
-    const ScalarSpan* span = v ? nullptr : s->find(m);
+    ScalarSpan* span = v ? nullptr : s->find(m);
     if (!v && !span) return;
     if (r->trace())
         r->refuse("a Real that is recorded is captured here: pass it as an argument, in a tensor", {});
-    r->variable({token_block(), Ref<Node>(v ? v->leaf.node.get() : span->node)});
+    if (v) return static_cast<void>(r->variable(v->leaf));
+    if (!span->told) span->told = token_block();
+    r->variable({span->told, Ref<Node>(span->node)});
 }
 
 WENGERT_INLINE std::uint64_t ScalarStream::dependence(ScalarHandle m, std::string_view operation,
