@@ -29,9 +29,14 @@ struct EmptyTensor : TapeError {
 void refuse_operands(const Primitive& p, const AnyTensor* const* in, std::size_t n, const Site& at);
 
 /// Is a function being recorded, and does a node before `start` live at a level that records?
-bool has_recorded(std::uint64_t start);
+bool has_recorded(std::uint64_t start = ~std::uint64_t{0});
 /// Throws where x comes from a run that was not recorded: it would be a constant of what has been recorded before node `start`.
-void demand_recorded(const AnyTensor& x, std::uint64_t start, std::string_view who, const Site& at);
+inline void demand_recorded(const AnyTensor& x, std::string_view who, const Site& at,
+                            std::uint64_t start = ~std::uint64_t{0})
+{
+    if (x.value->access.unrecorded && !x.node && has_recorded(start)) [[unlikely]]
+        refuse_operand(who, *x.value, at);
+}
 
 /// Is what is made of these operands, where nothing is recorded, as little a constant as one of them? A NoGrad wants a constant.
 inline bool is_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in,
@@ -40,7 +45,7 @@ inline bool is_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor*
     const auto is_marked = [](const AnyTensor* x) { return x->value->access.unrecorded; };
     if (std::none_of(in, in + n, is_marked)) [[likely]]
         return false;
-    return tape.quiet != Tape::Quiet::rule && !tape.in_rule && !tape.constants && !p.is_flat();
+    return tape.passes_marks() && !p.is_flat();
 }
 /// Marks a result. An operand that is the result keeps its own header: it may be a constant that others have.
 inline void mark_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,

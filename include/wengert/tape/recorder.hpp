@@ -95,6 +95,11 @@ public:
     std::uint16_t segment = 0;  ///< operations of different segments are not to be merged (checkpoint)
     Ref<Block>
         effect;  ///< result of the last operation with effects: the next one takes it as an operand, which orders them
+    /// Is operand i of n only there to put p in order? Then it is no value.
+    bool is_order(const Primitive& p, std::size_t i, std::size_t n, const Block& operand) const noexcept
+    {
+        return p.effects && i + 1 == n && &operand == effect.get();
+    }
 
     struct Table {
         void (*operation)(Recorder&, const Primitive&, const void* op, const Block* const* in, std::size_t n,

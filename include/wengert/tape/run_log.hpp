@@ -43,11 +43,6 @@ struct Captured {
     std::vector<std::uint64_t> variables = {};  ///< the sequence numbers of leaves
     std::vector<Ref<Node>> held = {};  ///< older than the run, no leaves: a Real does not hold its node
 
-    void hold(const Ref<Node>& n)
-    {
-        const auto is_same = [&](const Ref<Node>& h) { return h.get() == n.get(); };
-        if (std::none_of(held.begin(), held.end(), is_same)) held.push_back(n);
-    }
     void add(const Node& n)
     {
         levels |= Tape::current().living_levels(n);
@@ -59,7 +54,10 @@ struct Captured {
         levels |= other.levels;
         for (const std::uint64_t v : other.variables)
             if (std::find(variables.begin(), variables.end(), v) == variables.end()) variables.push_back(v);
-        for (const Ref<Node>& n : other.held) hold(n);
+        for (const Ref<Node>& n : other.held) {
+            const auto is_same = [&](const Ref<Node>& h) { return h.get() == n.get(); };
+            if (std::none_of(held.begin(), held.end(), is_same)) held.push_back(n);
+        }
     }
 };
 

@@ -232,6 +232,8 @@ public:
     {
         return (quiet == Quiet::no || quiet == Quiet::again) && !in_rule;
     }
+    /// Does a value that comes from a run without recording pass that on to what is made of it? No rule and no NoGrad does.
+    bool passes_marks() const noexcept { return quiet != Quiet::rule && !in_rule && constants == 0; }
     int lowered = 0;  ///< > 0 while a rule runs: values of inner levels are then legitimate
     bool anomaly = false;
     bool save_all = false;              ///< nodes keep every input and the output (audit)

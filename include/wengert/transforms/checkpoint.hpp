@@ -171,7 +171,7 @@ private:
     Y first_run(Arguments x, RunLog& log, Captured& captured, const Site& at) const
     {
         const std::uint64_t recorded = Tape::current().active;
-        const bool refuses = has_recorded(Tape::current().next_sequence());
+        const bool refuses = has_recorded();
         const detail::Unrecorded nothing_recorded;
         RunRecorder run(log, recorded, refuses);
         if (Tape::current().hooks) give_arguments(run, x, at);

@@ -134,7 +134,7 @@ public:
         std::uint64_t n = options_.steps;
         if (options_.report) *options_.report = {};
         if (!is_kept(tape, state)) return run_plainly(state);
-        for (const AnyTensor& t : state) demand_recorded(t, tape.next_sequence(), "checkpoint_loop", at_);
+        for (const AnyTensor& t : state) demand_recorded(t, "checkpoint_loop", at_);
         steps_->active = tape.active;
         const std::uint64_t s = snapshots(state);
         LoopState all = options_.while_

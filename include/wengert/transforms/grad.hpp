@@ -198,7 +198,7 @@ private:
                 if (y.any().node->tape != &walk.tape())
                     fail<TapeError>(
                         "vjp", "this pullback belongs to another thread or to a tape that has ended", at);
-                demand_recorded(g.any(), walk.start(), "vjp", at);
+                demand_recorded(g.any(), "vjp", at, walk.start());
                 Ref<Block> given = g.any().value;
                 if (Recorder* const r = recorder(); r && g.any().node) [[unlikely]] {
                     given = another_header(given);  // no operation takes it where the sweep runs as kernels

@@ -18,7 +18,7 @@ Tensor<T, D> lift_with_tangent(const Tensor<T, D>& x, const Tensor<T, D>& dot, s
                          at);
     Tensor<T, D> variable = lift(x, level, who, at);
     if constexpr (is_differentiable<T>) {
-        demand_recorded(dot.any(), Tape::current().level(level).start, who, at);
+        demand_recorded(dot.any(), who, at, Tape::current().level(level).start);
         variable.any().node->add_tangent(level, dot.any());
     }
     return variable;

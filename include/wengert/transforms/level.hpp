@@ -89,8 +89,7 @@ Tensor<T, D> lift(const Tensor<T, D>& x, std::size_t level, std::string_view tra
     else {
         Tape& tape = Tape::current();
         const AnyTensor* in[] = {&x.any(transform, at)};
-        if (in[0]->value->access.unrecorded) [[unlikely]]
-            demand_recorded(*in[0], tape.level(level).start, transform, at);
+        demand_recorded(*in[0], transform, at, tape.level(level).start);
         const std::uint64_t outer = tape.dependence(in, 1, transform, at) & Tape::below(level);
         auto node = identity_node<T>(x.any(), outer, Tape::bit(level), level, at);
         Recorder* r = recorder();
@@ -123,24 +122,18 @@ template <class T, class D> bool is_zero(const Tensor<T, D>& x)
     return std::all_of(e, e + b->count, [](T v) { return v == T(0); });
 }
 
-/// Refuses a result that comes from a run without recording: its derivative would be 0.
-template <class Y> void demand_recorded_results(std::string_view transform, const Site& at, const Y& y)
-{
-    tree::for_each(
-        [&]<class T, class D>(const Tensor<T, D>& t) {
-            if (t.defined() && t.any().value->access.unrecorded) [[unlikely]]
-                demand_recorded(t.any(), Tape::current().next_sequence(), transform, at);
-        },
-        y);
-}
-
-/// Reports a function whose numbers were read and whose result y depends on nothing: most likely it was computed from those numbers, and
-/// its derivative would be 0 in silence. A result of zeros passes: a branch may be flat.
+/// Refuses a result y that comes from a run without recording: its derivative would be 0. Reports a function whose numbers were read and
+/// whose result depends on nothing: most likely it was computed from those numbers, and its derivative would be 0 in silence, too. A result
+/// of zeros passes: a branch may be flat.
 template <class Y>
 void report_lost(const Tape& tape, std::size_t level, std::string_view transform, const Site& at, const Y& y)
 {
     const Level& l = tape.level(level);
-    demand_recorded_results(transform, at, y);
+    tree::for_each(
+        [&]<class T, class D>(const Tensor<T, D>& t) {
+            if (t.defined()) demand_recorded(t.any(), transform, at);
+        },
+        y);
     if (!l.was_read) [[likely]]
         return;
     bool depends = false, zero = true;

@@ -285,3 +285,23 @@ TEST_CASE("a checkpoint around a derivative of parallel_for, in whose function s
     const auto step = [=](const D& s, const D&) { return std::pair(halved(s), std::tuple<>()); };
     check([=](const D& y) { return wg::scan(step, y, wg::zeros<double>({2}), {.snapshots = 1}).first; });
 }
+
+TEST_CASE("a checkpoint's first run takes no memory for each use of a Real that it captures")
+{
+    const auto bytes_of = [](int uses) {
+        std::int64_t taken = -1;
+        const auto f = [&](const R& q) {
+            const R c = q * q;
+            return wg::checkpoint([=, &taken](const R& z) {
+                const std::int64_t before = wg::memory::stats().cell_bytes;
+                R s = z;
+                for (int i = 0; i < uses; ++i) s = 0.5 * s + c;
+                if (taken < 0) taken = wg::memory::stats().cell_bytes - before;
+                return s;
+            })(R(0.5));
+        };
+        static_cast<void>(wg::grad(f)(R(0.5)));
+        return taken;
+    };
+    CHECK(bytes_of(20000) < 10'000);
+}

@@ -32,9 +32,7 @@ WENGERT_INLINE void refuse_operands(const Primitive& p, const AnyTensor* const* 
         const bool unrecorded = x.access.unrecorded && !in[i]->node;
         if (!x.access.writers && !(unrecorded && Tape::current().records_function())) [[likely]]
             continue;
-        const Recorder* const r = recorder();
-        const bool is_order = p.effects && i + 1 == n && r && r->effect.get() == &x;  // no value
-        if (!is_order) refuse_operand(p.name, x, at);
+        if (!recorder() || !recorder()->is_order(p, i, n, x)) refuse_operand(p.name, x, at);
     }
 }
 
@@ -44,12 +42,6 @@ WENGERT_INLINE bool has_recorded(std::uint64_t start)
     const Node* n = tape.records_function() ? tape.last() : nullptr;
     while (n && (n->sequence >= start || !(tape.living_levels(*n) & tape.active))) n = n->previous;
     return n != nullptr;
-}
-
-WENGERT_INLINE void demand_recorded(const AnyTensor& x, std::uint64_t start, std::string_view who,
-                                    const Site& at)
-{
-    if (x.value->access.unrecorded && !x.node && has_recorded(start)) refuse_operand(who, *x.value, at);
 }
 
 WENGERT_INLINE Block* seen_as(const Tape& tape, const AnyTensor& x)

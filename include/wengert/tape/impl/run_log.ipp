@@ -62,10 +62,13 @@ WENGERT_INLINE bool MaskRecorder::depends(const Primitive& p, const Block* const
     const bool of_variable = std::exchange(takes_variable_, false);
     if (!recorded_ || p.is_flat() || !differentiable(out.dtype)) return false;
     if (Tape::current().constants != constants_) return false;  // the function's own NoGrad
+    if (of_variable) return true;
     const bool in_sweep = Tape::current().in_rule;
-    return of_variable || std::any_of(in, in + n, [&](const Block* b) {
-               return b->access.unrecorded || (in_sweep && variables_.contains(b));
-           });
+    const auto is_of_variable = [&](const Block* b) {
+        return b->access.unrecorded || (in_sweep && variables_.contains(b));
+    };
+    const bool ordered = n > 0 && is_order(p, n - 1, n, *in[n - 1]);
+    return std::any_of(in, in + (ordered ? n - 1 : n), is_of_variable);
 }
 
 WENGERT_INLINE void MaskRecorder::by_value()
@@ -97,7 +100,7 @@ WENGERT_INLINE const Block& MaskRecorder::variable(const AnyTensor& t)
     if (depends(t)) {
         takes_variable_ = true;
         const bool is_new = variables_.emplace(t.value.get(), t.value).second;
-        if (is_new && !t.node->leaf() && t.node->sequence < start_) captured_.hold(t.node);
+        if (is_new && !t.node->leaf() && t.node->sequence < start_) captured_.held.push_back(t.node);
     }
     return outer_ ? outer_->variable(t) : *t.value;
 }
@@ -146,10 +149,9 @@ WENGERT_INLINE void RunRecorder::operation(const Primitive& p, const void* op, c
     // where it is; what they read of the function has been an operand before.
     const bool logged = is_logged();
     for (std::size_t i = 0; i < n && logged; ++i) {
-        const bool is_order = p.effects && i + 1 == n && in[i] == effect.get();  // no value
         // A loop may be given one value several times: as often as there are levels that it depends on.
         const auto is_same = [&](const Block* b) { return &unaliased(*b) == &unaliased(*in[i]); };
-        if (in[i]->run >= run_ || is_order) continue;
+        if (in[i]->run >= run_ || is_order(p, i, n, *in[i])) continue;
         if (refuses_ && unaliased(*in[i]).access.unrecorded && given_.empty())
             detail::refuse_operand(p.name, *in[i], at);
         if (std::none_of(in, in + i, is_same)) take(*in[i], p.name, at);

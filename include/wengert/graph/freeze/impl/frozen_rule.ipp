@@ -192,9 +192,9 @@ WENGERT_INLINE std::vector<AnyTensor> section_inputs(const CallArguments& a)
 
 WENGERT_INLINE std::uint64_t tell_of_call(const CallArguments& a, const Site& at)
 {
-    const Tape& tape = Tape::current();
     const std::vector<AnyTensor> in = section_inputs(a);
-    std::uint64_t variables = tape.in_rule ? 0 : a.unrecorded;
+    const Tape& tape = Tape::current();
+    std::uint64_t variables = tape.passes_marks() ? a.unrecorded : 0;
     for (std::size_t i = 0; i < in.size() && recorder(); ++i) {
         if (!in[i].value || (!in[i].node && !in[i].value->access.unrecorded)) continue;
         const Ref<Block> as = another_header(in[i].value);

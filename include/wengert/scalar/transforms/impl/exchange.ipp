@@ -54,7 +54,7 @@ template <class T> Elements<T>::Elements(const AnyTensor& x, const Site& at)
 
 template <class T> std::vector<Real<T>> elements_of(const AnyTensor& x, const Site& at)
 {
-    demand_recorded(x, Tape::current().next_sequence(), "elements", at);
+    demand_recorded(x, "elements", at);
     Elements<T> all(x, at);
     std::vector<Real<T>> out(all.count());
     for (Real<T>& r : out) r = all.next();
