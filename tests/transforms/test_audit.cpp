@@ -260,6 +260,8 @@ TEST_CASE("audit names what it cannot test")
     };
     untested(wg::audit(other, x), "square_of_copy");
     const D a = {{4.0, 1.0, 0.3}, {0.5, 3.0, -0.2}, {0.1, 0.7, 2.0}};
+    const D beyond = {-1.0, -2.0};
+    untested(wg::audit([](const D& t) { return log(t); }, beyond), "log");
     const auto values = [](const D& t) { return sum(wg::abs(wg::linalg::eig(t))); };
     untested(wg::audit([&](const D& t) { return sum(wg::grad(values)(t)); }, a), "eig");
 }

@@ -84,10 +84,19 @@ inline const Disposal Block::disposal{destroy_block, true};
 /// by its address, type and shape.
 void drop_elements(Block& b) noexcept;
 
+/// Room for a header. Before a new one is made, what other threads have handed back is taken: a thread may do nothing else than make
+/// tensors for others.
+inline void* take_header(Thread& t)
+{
+    if (!t.blocks.has_free() && t.has_returned.load(std::memory_order_relaxed)) [[unlikely]]
+        drain_returned(t);
+    return t.blocks.take<sizeof(Block)>();
+}
+
 /// A header without elements. Its own function, so that the short path below stays short.
 inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_t count)
 {
-    Block* b = new (t.blocks.take<sizeof(Block)>()) Block;
+    Block* b = new (take_header(t)) Block;
     b->owner = &t;
     b->dtype = dtype;
     b->count = count;
@@ -109,7 +118,7 @@ inline Block* make_header(Thread& t, DType dtype, const Shape& shape, std::size_
 [[gnu::always_inline]] inline Ref<Block> make_small_block(Thread& t, DType dtype, const Shape& shape,
                                                           std::size_t count)
 {
-    Block* b = new (t.blocks.take<sizeof(Block)>()) Block;
+    Block* b = new (take_header(t)) Block;
     b->owner = &t;
     b->dtype = dtype;
     b->count = count;
@@ -160,7 +169,7 @@ inline Ref<Block> make_view(const Ref<Block>& of, const Shape& shape, const Stri
                             std::int64_t offset)
 {
     Thread& t = current_thread();
-    Block* b = new (t.blocks.take<sizeof(Block)>()) Block;
+    Block* b = new (take_header(t)) Block;
     auto view = Ref<Block>::adopt(b);
     b->owner = &t;
     b->shape = shape;

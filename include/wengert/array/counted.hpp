@@ -88,6 +88,9 @@ inline Thread& current_thread()
     return *t;
 }
 
+/// Destroys what other threads have handed back to t and nobody holds any more.
+void drain_returned(Thread& t) noexcept;
+
 namespace memory {
 
 /// The calling thread's counts.
@@ -113,6 +116,7 @@ inline void keep(std::int64_t bytes) { current_thread().pool.keep(bytes); }
 inline void trim()
 {
     Thread& t = current_thread();
+    drain_returned(t);
     t.pool.trim();
     t.blocks.trim();
     t.nodes.trim();
@@ -123,8 +127,6 @@ inline void trim()
 
 }  // namespace memory
 
-/// Destroys what other threads have handed back to t and nobody holds any more.
-void drain_returned(Thread& t) noexcept;
 /// Releases a reference that is in the shared count.
 void release_shared(Counted* x, const Disposal& disposal) noexcept;
 /// The owner has released its last reference; other threads may still hold some.

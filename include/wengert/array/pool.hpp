@@ -163,6 +163,7 @@ public:
         }(std::make_index_sequence<(bytes + 63) / 64>());
         return head;
     }
+    bool has_free() const noexcept { return free_; }
     void give(void* p) noexcept
     {
         free_ = new (p) Free{free_};

@@ -3,6 +3,7 @@
 #include "arithmetic_options.hpp"
 #include "literal.hpp"
 
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -92,10 +93,14 @@ template <class V> constexpr V wrapping_negate(const V& a)
 
 template <Number T> constexpr T square(T x) { return wrapping_multiply(x, x); }
 
-/// Needs no library call and vectorises. (x − x is 0 for finite x alone too, but not under -fassociative-math.)
+/// By the bits of the exponent. Compilers make no SIMD of comparisons of numbers behind a condition, as those may trap. (x − x is 0 for
+/// finite x alone, too, but not under -fassociative-math.)
 template <std::floating_point T> constexpr bool is_finite(T x)
 {
-    return x >= std::numeric_limits<T>::lowest() && x <= std::numeric_limits<T>::max();
+    using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    static_assert(sizeof(T) == sizeof(Bits));
+    constexpr auto exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+    return (std::bit_cast<Bits>(x) & exponent) != exponent;
 }
 template <std::integral T> constexpr bool is_finite(T) { return true; }
 
@@ -109,7 +114,7 @@ template <Number T> constexpr bool is_nan(T x)
 
 /// The zero-cotangent rule: r counts as 0 where the cotangent g is the probe, which is 0, or NaN where the rule is off, and r is not
 /// finite.
-template <Number T> constexpr bool is_zero_by_rule(T g, T probe, T r) { return g == probe && !is_finite(r); }
+template <Number T> constexpr bool is_zero_by_rule(T g, T probe, T r) { return (g == probe) & !is_finite(r); }
 /// r, or 0 by the zero-cotangent rule.
 template <Number T> constexpr T unless_zero_cotangent(T g, T probe, T r)
 {

@@ -101,7 +101,7 @@ template <class T, class Device = cpu>
 Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1,
                       Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    if (columns < 0) columns = rows;
+    if (columns == -1) columns = rows;
     const Shape shape{rows, columns};
     check_shape("eye", shape, at);
     return detail::new_tensor<T, Device>("eye", at, [&] {

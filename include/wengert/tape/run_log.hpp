@@ -40,24 +40,35 @@ public:
 /// What a run depends on beside its arguments.
 struct Captured {
     std::uint64_t levels = 0;
-    std::vector<std::uint64_t> variables = {};  ///< the sequence numbers of leaves
-    std::vector<Ref<Node>> held = {};  ///< older than the run, no leaves: a Real does not hold its node
+    std::vector<std::uint64_t> variables = {};  ///< the sequence numbers of leaves, sorted
+    std::vector<Ref<Node>> held =
+        {};  ///< older than the run, no leaves: a Real does not hold its node. Sorted, too
 
     void add(const Node& n)
     {
         levels |= Tape::current().living_levels(n);
-        if (n.leaf() && std::find(variables.begin(), variables.end(), n.sequence) == variables.end())
-            variables.push_back(n.sequence);
+        if (n.leaf()) add_variable(n.sequence);
     }
     void add(const Captured& other)
     {
         levels |= other.levels;
-        for (const std::uint64_t v : other.variables)
-            if (std::find(variables.begin(), variables.end(), v) == variables.end()) variables.push_back(v);
-        for (const Ref<Node>& n : other.held) {
-            const auto is_same = [&](const Ref<Node>& h) { return h.get() == n.get(); };
-            if (std::none_of(held.begin(), held.end(), is_same)) held.push_back(n);
-        }
+        for (const std::uint64_t v : other.variables) add_variable(v);
+        for (const Ref<Node>& n : other.held) hold(n);
+    }
+    void hold(const Ref<Node>& n)
+    {
+        const auto is_older = [](const Ref<Node>& a, const Ref<Node>& b) {
+            return a->sequence < b->sequence;
+        };
+        const auto at = std::lower_bound(held.begin(), held.end(), n, is_older);
+        if (at == held.end() || at->get() != n.get()) held.insert(at, n);
+    }
+
+private:
+    void add_variable(std::uint64_t v)
+    {
+        const auto at = std::lower_bound(variables.begin(), variables.end(), v);
+        if (at == variables.end() || *at != v) variables.insert(at, v);
     }
 };
 
@@ -186,7 +197,8 @@ private:
     std::uint64_t run_ = next_run();
     Restore<std::uint64_t> innermost_{Tape::current().run, run_};
     std::size_t next_ = 0;
-    std::vector<Ref<Block>> given_, held_;
+    std::vector<Ref<Block>> given_;
+    std::unordered_multimap<const void*, Ref<Block>> held_;  ///< taken, by the place of their elements
     bool exact_ =
         true;  ///< what has been given has the bits of the first run. What follows from it follows again
     std::unordered_map<const Block*, std::pair<Ref<Block>, Ref<Block>>>

@@ -1,6 +1,7 @@
 // One recorded operation, its derivative tested where it stands.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -98,6 +99,15 @@ template <class T> bool hears_silent_input(const Node& n)
     } catch (const Error&) {
         return true;
     }
+}
+
+/// Is there no finite number among the elements of its result? Then nothing can be said of its rule.
+template <class T> bool has_no_finite_element(const Node& n)
+{
+    const auto y = converted_from<T>(AnyTensor{Ref<Block>(n.saved()[n.input_count]), {}});
+    const Ref<Block> b = contiguous(readable(y.any().value));
+    const T* const e = b->template as<T>();
+    return b->count > 0 && std::none_of(e, e + b->count, [](T v) { return std::isfinite(v); });
 }
 
 /// A node as a function of some of its inputs, and their values. These are the inputs that have a derivative, or `named`: all that

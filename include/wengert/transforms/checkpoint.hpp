@@ -80,14 +80,27 @@ inline constexpr bool compares_results<F> = true;
 void demand_same_results(const std::vector<Ref<Block>>& first, const std::vector<AnyTensor>& second,
                          const std::vector<AnyTensor>& inputs, const Site& at);
 
+/// What is kept of a result of the first run: sums of some of its elements, each with a weight of its own. Another function, another
+/// branch or another parameter of an operation gives others.
+struct Fingerprint {
+    Shape shape;
+    double sum = 0, size = 0;  ///< Σ wᵢ yᵢ, Σ |wᵢ yᵢ| over finite elements
+
+    /// Σ is 0 for what is no real number, or lies on another device.
+    explicit Fingerprint(const Block& y);
+};
+/// Throws TapeError where the second run's results have others, by more than rounding.
+void demand_same_fingerprints(const std::vector<Fingerprint>& first, const std::vector<AnyTensor>& second,
+                              const std::vector<AnyTensor>& inputs, const Site& at);
+
 template <class F, class Arguments> class CheckpointRule : public SectionRule {
 public:
-    /// `results`: of the first run, where they are compared.
+    /// `results`: of the first run, where they are compared as a whole.
     CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log,
-                   std::vector<Ref<Block>> results, Captured beside)
+                   std::vector<Ref<Block>> results, std::vector<Fingerprint> fingerprints, Captured beside)
         : SectionRule("checkpoint", rerun_function, std::move(beside)), function_(std::move(f)),
           shell_(tree::detail::copied(arguments)), log_(std::move(log)), results_(std::move(results)),
-          hooks_(Tape::current().hooks != nullptr)
+          fingerprints_(std::move(fingerprints)), hooks_(Tape::current().hooks != nullptr)
     {
         take_out_all(shell_);
     }
@@ -108,7 +121,10 @@ private:
         auto y = Argument<decltype(apply_at(*function_, at, x))>(apply_at(*function_, at, x));
         run.finish(at);
         std::vector<AnyTensor> leaves = leaves_of(y);
-        if (!results_.empty()) demand_same_results(results_, leaves, inputs, at);
+        if (!results_.empty())
+            demand_same_results(results_, leaves, inputs, at);
+        else
+            demand_same_fingerprints(fingerprints_, leaves, inputs, at);
         return leaves;
     }
 
@@ -116,6 +132,7 @@ private:
     Arguments shell_;
     RunLog log_;
     std::vector<Ref<Block>> results_;
+    std::vector<Fingerprint> fingerprints_;
     bool hooks_;  ///< were there some in the first run?
 };
 
@@ -152,10 +169,14 @@ private:
         if (captured.levels & tape.forward_levels) return Y(apply_at(*function_, at, x));
         log.close();
         std::vector<Ref<Block>> values, compared;
+        std::vector<Fingerprint> fingerprints;
         each_tensor([&](AnyTensor& t) { values.push_back(t.value = as_result(std::move(t.value))); }, y);
-        if (compares_results<F> && !tape.hooks) compared = values;
-        auto rule = std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log),
-                                                                   std::move(compared), std::move(captured));
+        if (compares_results<F> && !tape.hooks)
+            compared = values;
+        else if (!tape.hooks)
+            for (const auto& b : values) fingerprints.emplace_back(*b);
+        auto rule = std::make_shared<CheckpointRule<F, Arguments>>(
+            function_, x, std::move(log), std::move(compared), std::move(fingerprints), std::move(captured));
         const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at,
                                              tape.communications != communications);
         std::size_t k = 0;

@@ -88,6 +88,11 @@ template <class T> struct Builder {
         return apply(wg::structural_primitive<Op, xsimd::default_arch, T, T, T>, &op, {x, y});
     }
 
+    template <class Op> ValueId on(const Op& op, ValueId x, ValueId y, ValueId z)
+    {
+        return apply(wg::structural_primitive<Op, xsimd::default_arch, T, T, T, T>, &op, {x, y, z});
+    }
+
     ValueId add(ValueId a, ValueId b) { return two<wg::Add>(a, b); }
     ValueId subtract(ValueId a, ValueId b) { return two<wg::Subtract>(a, b); }
     ValueId multiply(ValueId a, ValueId b) { return two<wg::Multiply>(a, b); }
@@ -106,6 +111,8 @@ template <class T> struct Builder {
     }
     ValueId view(ValueId x, const wg::Selection& part) { return on(wg::Select{part}, x); }
     ValueId zero_rule(ValueId r, ValueId c) { return on(wg::detail::ZeroWhereNoCotangent{}, r, c); }
+    /// v, 0 where r is not finite and all of c is 0.
+    ValueId zero_rule(ValueId v, ValueId r, ValueId c) { return on(wg::detail::ZeroWhereOther{}, v, r, c); }
     /// c + x at the selection: what a trace records of a view's cotangent.
     ValueId accumulate(ValueId c, ValueId x, const wg::Selection& part)
     {

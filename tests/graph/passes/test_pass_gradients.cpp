@@ -173,6 +173,33 @@ TEST_CASE("second derivatives lose the guards that say nothing")
     CHECK(count(h, "broadcast_to") == 0);
 }
 
+TEST_CASE("a guard of a cotangent by itself goes, and a truth value that decides")
+{
+    Builder<double> b;
+    const ValueId x = b.input({4}), y = b.input({4}), g = b.two<wg::ZeroWhereUndefined>(x, x);
+    using A = xsimd::default_arch;
+    const wg::Primitive& less = wg::elementwise_primitive<wg::Less, A, bool, double, double>;
+    const auto both = [&](const wg::Primitive& p, bool one) {
+        auto number = wg::make_block(wg::DType::boolean, Shape());
+        *number->as<bool>() = one;
+        const ValueId c =
+            b.g.operation(p, {}, {b.g.constant(number), b.g.operation(less, {}, {x, y}, {4})}, {4});
+        b.g.output(b.g.operation(wg::elementwise_primitive<wg::Where, A, double, bool, double, double>, {},
+                                 {c, x, y}, {4}));
+    };
+    b.g.output(g);
+    both(wg::elementwise_primitive<wg::LogicalAnd, A, bool, bool, bool>, false);
+    both(wg::elementwise_primitive<wg::LogicalOr, A, bool, bool, bool>, true);
+    CHECK(names(wg::optimize(b.g)) == "");
+    both(wg::elementwise_primitive<wg::LogicalAnd, A, bool, bool, bool>, true);
+    both(wg::elementwise_primitive<wg::LogicalOr, A, bool, bool, bool>, false);
+    const Graph h = wg::optimize(b.g);
+    CHECK(count(h, "where") == 2);
+    const Blocks in = {block<double>({4}, {0, infinity, not_a_number, -0.0}),
+                       block<double>({4}, {1, 2, -3, 0})};
+    CHECK(same_values(run(b.g, in), run(h, in)));
+}
+
 TEST_CASE("a sum of ones is their number, where that is allowed")
 {
     Builder<double> b;

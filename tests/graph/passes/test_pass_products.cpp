@@ -159,6 +159,47 @@ TEST_CASE("gemm's own derivatives")
     CHECK(wg::allclose(std::get<3>(gradient), std::get<3>(expected), 1e-12));
 }
 
+TEST_CASE("a product that only guards is the product of one line")
+{
+    for (const bool left : {false, true})
+        for (const bool ta : {false, true})
+            for (const bool tb : {false, true}) {
+                CAPTURE(left, ta, tb);
+                const Shape of_a = ta ? Shape{3, 2} : Shape{2, 3}, of_b = tb ? Shape{4, 3} : Shape{3, 4};
+                const Shape &of_g = left ? of_a : of_b, &of_x = left ? of_b : of_a;
+                Builder<double> b;
+                const ValueId to = b.input({2, 4}), x = b.input(of_x), g = b.input(of_g);
+                b.g.output(b.zero_rule(to, left ? b.matmul(g, x, ta, tb) : b.matmul(x, g, ta, tb), g));
+                const Graph h = wg::optimize(b.g);
+                const std::vector<bool> live = wg::live_values(h);
+                std::size_t products = 0;
+                for (ValueId k = 0; k < h.size(); ++k) {
+                    if (!live[k] || !h.node(k).primitive || h.node(k).primitive->name != "matmul") continue;
+                    CHECK(wg::element_count(h.node(k).shape) == (left ? 4 : 2));
+                    ++products;
+                }
+                CHECK(products == 1);
+                const Ref<wg::Block> v = matrix(2, 4, 0.4), none = wg::zeros_block(wg::DType::float64, of_g),
+                                     some = block<double>(of_g, {0, 0, 0, 0, 0.5, 0}),
+                                     bad = block<double>(of_x, {1, infinity, 2, 3, 4, not_a_number, 5, 6}),
+                                     good = block<double>(of_x, {1, -2, 3});
+                CHECK(same_values(run(b.g, {v, bad, none}), run(h, {v, bad, none})));
+                CHECK(!same_values({v}, run(h, {v, bad, none})));
+                CHECK(same_values({v}, run(h, {v, bad, some})));
+                CHECK(same_values({v}, run(h, {v, good, none})));
+                CHECK(names(h) == names(wg::optimize(h)));
+            }
+}
+
+TEST_CASE("a product that is needed stays whole beside the guard that reads it")
+{
+    Builder<double> b;
+    const ValueId to = b.input({3, 3}), x = b.input({3, 3}), g = b.input({3, 3}), r = b.matmul(x, g);
+    b.g.output(b.zero_rule(to, r, g));
+    b.g.output(r);
+    CHECK(names(wg::optimize(b.g)) == "matmul zero_where_other");
+}
+
 TEST_CASE("a traced training step updates its weights with one product each")
 {
     const auto step = [](const std::vector<AnyTensor>& in) -> std::vector<AnyTensor> {

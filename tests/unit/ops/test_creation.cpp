@@ -58,6 +58,7 @@ TEST_CASE("eye, arange, linspace", "[creation]")
     CHECK(arange<std::int32_t>(-3).size() == 0);
     CHECK_THROWS_AS(arange<std::int64_t>(0, 1, 0), ShapeError);
     CHECK_THROWS_AS(arange<double>(1e18), ShapeError);
+    CHECK_THROWS_AS(eye<double>(2, -5), ShapeError);
     CHECK_THROWS_AS(arange<double>(0, 1, 0), ShapeError);
     CHECK(values(linspace<double>(0, 1, 5)) == std::vector<double>{0, 0.25, 0.5, 0.75, 1});
     CHECK(values(linspace<double>(3, 7, 1)) == std::vector<double>{3});

@@ -39,8 +39,8 @@ bool finite_number(const Rewrite& r, ValueId v);
 /// Where g is not 0, or b is a finite number (and, for a quotient, not 0), there is nothing to guard.
 ValueId unguarded(Rewrite& r, GraphNode& n, Fn fn);
 
-/// A guard is replaced by its value if g is nowhere 0, if the guarded value is finite, or if the same guard came before. Then
-/// zero_where_undefined(g, x) = x and zero_rule(x, g) = x. Of (v, g, x) and (v, x, g) the value is v.
+/// A guard is replaced by its value if g is nowhere 0, if the guarded value is finite or g itself, or if the same guard came before.
+/// Then zero_where_undefined(g, x) = x and zero_rule(x, g) = x. Of (v, g, x) and (v, x, g) the value is v.
 ValueId drop_guard(const Rewrite& r, const GraphNode& n, Fn fn);
 
 /// Zeros plus g at a place: g put there. 0 + g is g but for −0, so that g + 0 is put there where g can be −0.

@@ -26,6 +26,8 @@ enum class Fn : std::uint8_t {
     where,
     relu,
     logical_not,
+    logical_and,
+    logical_or,
     cast,
     guarded_multiply,           ///< g b, or 0 where g is 0 and that is not finite: multiply.pull0, exp.pull0
     guarded_divide,             ///< the same of g / b

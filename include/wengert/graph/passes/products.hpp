@@ -1,4 +1,4 @@
-// Matrix products: transposes become flags, sums with a product become part of it.
+// Matrix products: transposes become flags, sums with a product become part of it, products that only guard shrink.
 #pragma once
 
 #include "simplify.hpp"
@@ -43,11 +43,16 @@ bool rounds_alike(const Rewrite& r, const MatMul& m);
 /// c + α (a b) and c − α (a b) as one GEMM, which may round α Σ and c + α Σ in one.
 ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn);
 
+/// The guard of (v, a b, g) where g is a or b, and nothing else needs the product: that of one column or row of g, repeated. It is read
+/// where all of g is 0 alone. Then every column of a g has the same elements that are not finite, as has every row of g b.
+ValueId one_line_of_guard(Rewrite& r, GraphNode& n);
+
 ValueId product_rule(Rewrite& r, GraphNode& n);
 
 }  // namespace detail
 
-/// Transposes of a product's operands become its flags: exact. With fold_updates or allow_reassociation, c ± α (a b)
+/// Transposes of a product's operands become its flags, and a product that only guards against a cotangent of 0 becomes one of a line:
+/// exact. With fold_updates or allow_reassociation, c ± α (a b)
 /// becomes one GEMM. Without α it has the bits of a product and a sum, unless sums are reassociated; with α its rounding is
 /// that of c added to the product's partial sums. Differences are at most those of another order of summation, (k + 2) ε (|c| + |α| Σ |aᵢₚ bₚⱼ|) with k the inner extent and ε the unit roundoff.
 inline constexpr Pass products{"products", detail::product_rule};

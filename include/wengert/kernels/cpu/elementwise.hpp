@@ -23,12 +23,28 @@ void lane_loop(std::size_t n, const void* const* in, void* to)
     if (i < n) F::value(V::load_part(static_cast<const T*>(in[k]) + i, n - i)...).store_part(out + i, n - i);
 }
 
+/// How an element lies in memory: compilers make no SIMD of loads of bool.
+template <class T> using Stored = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
+
+/// Operands of several types, integers, truth values. Blocks of a fixed size are what compilers make SIMD of at -O2; their operands are
+/// found by pointers of the loop's own, which a result of bytes cannot change. A result may lie where an operand lies.
 template <class F, class A, class Out, class... In> struct ScalarLoop {
     template <std::size_t... k> static void run(std::size_t n, const void* const* in, void* to)
     {
-        Out* out = static_cast<Out*>(to);
-        for (std::size_t i = 0; i < n; ++i)
-            out[i] = static_cast<Out>(F::value(static_cast<const In*>(in[k])[i]...));
+        constexpr std::size_t block = 64;
+        const void* const x[] = {in[k]...};
+        auto* const out = static_cast<Stored<Out>*>(to);
+        std::size_t i = 0;
+        for (; n - i >= block; i += block) {
+#ifndef __clang__
+#pragma GCC ivdep
+#endif
+            for (std::size_t j = 0; j < block; ++j)
+                out[i + j] = static_cast<Out>(
+                    F::value(static_cast<In>(static_cast<const Stored<In>*>(x[k])[i + j])...));
+        }
+        for (; i < n; ++i)
+            out[i] = static_cast<Out>(F::value(static_cast<In>(static_cast<const Stored<In>*>(x[k])[i])...));
     }
 };
 

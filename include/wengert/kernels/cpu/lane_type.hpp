@@ -205,8 +205,9 @@ template <class T, class A> struct Lane {
         else
             return Batch(detail::in_order<Register>(registers::fma(a.batch, b.batch, c.batch)));
     }
-    friend Lane maximum(Lane a, Lane b) { return where((a > b) | is_nan(a), a, b); }
-    friend Lane minimum(Lane a, Lane b) { return where((a < b) | is_nan(a), a, b); }
+    /// In line: the arithmetic machine would save its registers around a call.
+    [[gnu::always_inline]] friend Lane maximum(Lane a, Lane b) { return where((a > b) | is_nan(a), a, b); }
+    [[gnu::always_inline]] friend Lane minimum(Lane a, Lane b) { return where((a < b) | is_nan(a), a, b); }
     friend Lane copysign(Lane magnitude, Lane s) { return (s.batch & Batch(T(-0.0))) | abs(magnitude).batch; }
 
     friend Lane abs(Lane x) { return registers::abs(x.batch); }

@@ -149,7 +149,13 @@ struct ZeroWhereUndefined {
 /// Another element type; floating point to floating point is differentiable.
 template <class U> struct Cast {
     static constexpr std::string_view name = "cast";
-    template <class V> static U value(const V& x) { return static_cast<U>(x); }
+    template <class V> static U value(const V& x)
+    {
+        if constexpr (std::is_same_v<V, bool>)
+            return x ? U(1) : U(0);  // which compilers make SIMD of
+        else
+            return static_cast<U>(x);
+    }
     static Term value(const Term& x) { return x.cast(dtype_of<U>()); }
 };
 

@@ -34,14 +34,26 @@ template <class P, std::size_t i, std::size_t... k> struct PullOf {
         const V g = V::load_part(static_cast<const T*>(in[0]) + j, n - j);
         guarded(g, P::pull(wrt<i>{}, g, part<k>(g, in, j, n - j)...)).store_part(out + j, n - j);
     }
+    /// In blocks, as kernels::ScalarLoop has them, which says why.
     template <class A, class T, class... Value>
     static void scalars(std::size_t n, const void* const* in, void* to)
     {
-        for (std::size_t j = 0; j < n; ++j) {
-            const T g = static_cast<const T*>(in[0])[j];
-            static_cast<T*>(to)[j] =
-                guarded(g, static_cast<T>(P::pull(wrt<i>{}, g, scalar<k, Value>(in, j)...)));
+        constexpr std::size_t block = 64;
+        const void* const x[] = {in[0], (bits >> k & 1 ? in[slot(k)] : nullptr)...};
+        T* const out = static_cast<T*>(to);
+        const T probe = probe_of<T>(), *const g = static_cast<const T*>(in[0]);
+        std::size_t j = 0;
+        for (; n - j >= block; j += block) {
+#ifndef __clang__
+#pragma GCC ivdep
+#endif
+            for (std::size_t m = 0; m < block; ++m)
+                out[j + m] = guarded(
+                    g[j + m], static_cast<T>(P::pull(wrt<i>{}, g[j + m], scalar<k, Value>(x, j + m)...)),
+                    probe);
         }
+        for (; j < n; ++j)
+            out[j] = guarded(g[j], static_cast<T>(P::pull(wrt<i>{}, g[j], scalar<k, Value>(x, j)...)), probe);
     }
 
 private:
@@ -66,21 +78,28 @@ private:
         else
             return g;
     }
-    template <std::size_t s, class Value> static Value scalar(const void* const* in, std::size_t j)
+    /// x: the cotangent, then a place for each value, null where the rule does not read it.
+    template <std::size_t s, class Value> static Value scalar(const void* const* x, std::size_t j)
     {
         if constexpr (bits >> s & 1)
-            return static_cast<const Value*>(in[slot(s)])[j];
+            return static_cast<Value>(static_cast<const kernels::Stored<Value>*>(x[1 + s])[j]);
         else
             return Value{};
     }
-    template <class G> static G guarded(const G& g, const G& r)
+    template <class G> static G guarded(const G& g, const G& r) { return guarded(g, r, probe_of<G>()); }
+    template <class G> static G guarded(const G& g, const G& r, const G& probe)
     {
         if constexpr (bits == 0)
             return r;
-        else {
-            const G probe(static_cast<scalar_t<G>>(kernels::zero_cotangent));
+        else
             return unless_zero_cotangent(g, probe, r);
-        }
+    }
+    template <class G> static G probe_of()
+    {
+        if constexpr (bits == 0)
+            return G{};
+        else
+            return G(static_cast<scalar_t<G>>(kernels::zero_cotangent));
     }
     template <class G> struct scalar_of {
         using type = G;

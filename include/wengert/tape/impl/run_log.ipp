@@ -100,7 +100,7 @@ WENGERT_INLINE const Block& MaskRecorder::variable(const AnyTensor& t)
     if (depends(t)) {
         takes_variable_ = true;
         const bool is_new = variables_.emplace(t.value.get(), t.value).second;
-        if (is_new && !t.node->leaf() && t.node->sequence < start_) captured_.held.push_back(t.node);
+        if (is_new && !t.node->leaf() && t.node->sequence < start_) captured_.hold(t.node);
     }
     return outer_ ? outer_->variable(t) : *t.value;
 }
@@ -227,11 +227,10 @@ WENGERT_INLINE void RunRecorder::take(const Block& operand, std::string_view pri
     const Block& b = aliases_.empty() ? operand : unaliased(operand);
     // A trace gives a value that it captures another header. Hooks give arguments back in other memory.
     const auto is_same = [&](const Block& h) {
-        return &h == &b ||
-               (given_.empty() && h.data == b.data && h.shape == b.shape && h.strides() == b.strides());
+        return &h == &b || (given_.empty() && h.shape == b.shape && h.strides() == b.strides());
     };
-    for (const auto& h : held_)
-        if (is_same(*h)) return;
+    const auto [first, last] = held_.equal_range(b.data);
+    if (std::any_of(first, last, [&](const auto& h) { return is_same(*h.second); })) return;
     RunLog::Entry e{{}, 0, b.dtype, b.shape, primitive, at};
     const auto given =
         std::find_if(given_.begin(), given_.end(), [&](const auto& g) { return g.get() == &b; });
@@ -242,8 +241,9 @@ WENGERT_INLINE void RunRecorder::take(const Block& operand, std::string_view pri
         std::memcpy(&e.bits, elements->data, elements->bytes());
         return enter(std::move(e));
     }
-    held_.emplace_back(const_cast<Block*>(&b));
-    if (given == given_.end()) e.held = held_.back();
+    const Ref<Block> held(const_cast<Block*>(&b));
+    held_.emplace(b.data, held);
+    if (given == given_.end()) e.held = held;
     enter(std::move(e));
 }
 

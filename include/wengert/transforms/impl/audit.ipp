@@ -35,6 +35,8 @@ AuditReport audit_nodes(const std::vector<const Node*>& nodes, const AuditMotion
         std::string why;
         if (n->primitive->unaudited)
             why = "as its rule is that of another result, which serves as well";
+        else if (has_no_finite_element<T>(*n))
+            why = "as no element of its result is finite";
         else if (motion.hears(*n))
             why = audit_silent(*n, motion, state, finding, ok);
         else

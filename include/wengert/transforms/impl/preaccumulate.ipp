@@ -1,11 +1,30 @@
 // The rule of preaccumulate.hpp. With WENGERT_COMPILED only wengert::compiled compiles it.
 #pragma once
 
+#include <algorithm>
+
 #include "../../ops/elementwise/cast.hpp"
 #include "../../ops/matmul.hpp"
 #include "../preaccumulate.hpp"
 
 namespace wengert::detail {
+
+template <class T> bool all_finite(const Tensor<T>& x)
+{
+    const Ref<Block> b = contiguous(on_host(x.any().value));
+    const T* const e = b->template as<T>();
+    return std::all_of(e, e + b->count, [](T v) { return is_finite(v); });
+}
+/// The rows of a Jacobian, 0 where the cotangent is: the zero-cotangent rule, as for the operations inside.
+template <class T> Tensor<T> without_unseen_rows(const Tensor<T>& jacobian, const Tensor<T>& g)
+{
+    const Ref<Block> of = on_host(g.any().value), to = copy_of(*on_host(jacobian.any().value));
+    const std::size_t rows = of->count, columns = rows ? to->count / rows : 0;
+    const Ref<Block> seen = contiguous(of);
+    for (std::size_t i = 0; i < rows; ++i)
+        if (seen->template as<T>()[i] == 0) std::fill_n(to->template as<T>() + i * columns, columns, T(0));
+    return Tensor<T>(AnyTensor{placed(to, jacobian.any().value->device()), {}});
+}
 
 /// In T, the wider of the two types, and then rounded to x's. A template, as JacobianRule is.
 template <class> struct JacobianProduct {
@@ -15,8 +34,10 @@ template <class> struct JacobianProduct {
         const auto as = [&](const AnyTensor& t) { return Tensor<T>(converted(t, dtype_of<T>(), at)); };
         const Tensor<T> row = reshape(as(g), {1, g.value->count}, at);
         const Tensor<T> all = reshape(as(jacobian), {g.value->count, x.value->count}, at);
-        const AnyTensor sum = reshape(matmul(row, all, at), x.value->shape, at).any();
-        return converted(sum, x.value->dtype, at);
+        Tensor<T> sum = matmul(row, all, at);
+        if (!Tape::current().allow_nan && !all_finite(sum))
+            sum = matmul(row, without_unseen_rows(all, row), at);
+        return converted(reshape(sum, x.value->shape, at).any(), x.value->dtype, at);
     }
 };
 template <class> struct JacobianSum {

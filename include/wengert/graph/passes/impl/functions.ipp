@@ -31,6 +31,8 @@ WENGERT_INLINE const std::vector<Reference>& references()
         say(Fn::where, 3, [](T x) { return Where::value(x[0], x[1], x[2]); });
         say(Fn::relu, 1, [](T x) { return maximum(x[0], Term(lit(0))); });
         say(Fn::logical_not, 1, [](T x) { return !x[0]; });
+        say(Fn::logical_and, 2, [](T x) { return LogicalAnd::value(x[0], x[1]); });
+        say(Fn::logical_or, 2, [](T x) { return LogicalOr::value(x[0], x[1]); });
         say(Fn::cast, 1, [](T x) { return x[0].cast(dtype_of<double>()); });
         t->push_back({Fn::guarded_multiply, 2, pull_program<Multiply>()});
         t->push_back({Fn::guarded_divide, 2, pull_program<Divide>()});

@@ -111,7 +111,7 @@ WENGERT_INLINE ValueId drop_guard(const Rewrite& r, const GraphNode& n, Fn fn)
     const ValueId g = n.inputs[k + zero_rule], x = n.inputs[k + !zero_rule], v = k ? n.inputs[0] : x;
     const bool again = v == x && fn != Fn::zero_where_undefined_pull && r.fn_for(n, x) == fn &&
                        r.node(x).inputs.size() == 2 && r.node(x).inputs[zero_rule] == g;
-    return is_nonzero(r, g) || r.facts(x).has(Facts::finite) || again ? instead(r, n, v) : no_value;
+    return x == g || is_nonzero(r, g) || r.facts(x).has(Facts::finite) || again ? instead(r, n, v) : no_value;
 }
 
 WENGERT_INLINE ValueId embed_first(Rewrite& r, const GraphNode& n)

@@ -124,6 +124,34 @@ WENGERT_INLINE ValueId fold_sum(Rewrite& r, GraphNode& n, Fn fn)
     return no_value;
 }
 
+WENGERT_INLINE ValueId one_line_of_guard(Rewrite& r, GraphNode& n)
+{
+    const ValueId x = n.inputs[n.inputs.size() - 2], g = n.inputs.back();
+    if (n.inputs.size() != 3 || r.fn_for(n, x) != Fn::product || !r.used_once(x)) return no_value;
+    GraphNode all = r.node(x), one = all, part = r.node(g);
+    const MatrixProduct p = product_of(all);
+    if (!is_matmul(r, all, p) || all.shape.size() != 2 || part.shape.size() != 2) return no_value;
+    MatMul op = matmul_of(r, all, p);
+    ValueId a = all.inputs[p.a.operand], b = all.inputs[p.b.operand];
+    const bool right = b == g;
+    if (!right && a != g) return no_value;
+    const std::size_t axis = right ? (op.tb ? 0 : 1) : (op.ta ? 1 : 0);
+    if (part.shape[axis] <= 1) return no_value;
+    Selection line(Selection::Empty(), part.shape);
+    for (std::size_t k = 0; k < 2; ++k) line.keep(k, 0, 1, k == axis ? 1 : part.shape[k]);
+    const Select select{line};
+    part.shape = line.shape;
+    part.at = n.at, part.segment = n.segment;
+    turn_into(r, part, Fn::select, {g}, &select);
+    (right ? b : a) = r.add_inner(std::move(part));
+    (right ? op.b : op.a) = line.shape;
+    one.shape[right ? 1 : 0] = 1;
+    turn_into(r, one, Fn::product, {a, b}, &op);
+    make_broadcast(r, all, r.add_inner(std::move(one)));
+    n.inputs[1] = r.add_inner(std::move(all));
+    return no_value;
+}
+
 WENGERT_INLINE ValueId product_rule(Rewrite& r, GraphNode& n)
 {
     if (n.kind != Graph::Kind::operation) return no_value;
@@ -131,6 +159,7 @@ WENGERT_INLINE ValueId product_rule(Rewrite& r, GraphNode& n)
     case Fn::product: return flag_transposes(r, n);
     case Fn::add:
     case Fn::subtract: return fold_sum(r, n, fn);
+    case Fn::zero_rule: return one_line_of_guard(r, n);
     default: return no_value;
     }
 }

@@ -153,6 +153,14 @@ WENGERT_INLINE Facts Rewrite::facts_for(const GraphNode& n, Fn fn) const
     case Fn::sum:
         f.bits = static_cast<std::uint8_t>(f.bits | (facts_[n.inputs[0]].bits & Facts::no_minus));
         break;
+    case Fn::logical_and:
+    case Fn::logical_or:
+        for (ValueId v : n.inputs) {  // one of them may decide
+            const Ref<Block>& one = facts_[v].one;
+            if (one && one->dtype == n.dtype && (detail::number(*one) != 0) == (f.fn == Fn::logical_or))
+                f.one = one;
+        }
+        break;
     default: f.bits = static_cast<std::uint8_t>(f.bits | elementwise_bits(n, f.fn));
     }
     if (f.bits & Facts::no_minus) f.bits |= Facts::no_minus_zero;

@@ -36,7 +36,7 @@ WENGERT_INLINE void ScalarStream::hold(std::size_t wanted)
 /// Begins a chunk with room for so many entries. The open span ends with its chunk.
 WENGERT_INLINE void ScalarStream::begin_chunk(std::size_t more)
 {
-    chunks_.reserve(chunks_.size() + 1);
+    if (chunks_.size() == chunks_.capacity()) chunks_.reserve(2 * chunks_.size() + 8);
     reserve(more + 3);  // index 0, and two links
     close();
     const ScalarPosition before = chunk();
