@@ -12,6 +12,7 @@
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/derivatives.hpp>
+#include <wengert/transforms/preaccumulate.hpp>
 
 namespace wg = wengert;
 using T = wg::Tensor<double>;
@@ -85,4 +86,17 @@ TEST_CASE("AllowNaN holds forwards, and a cotangent that is not 0 keeps its infi
     CHECK(wg::jvp([](const T& t) { return sqrt(t); }, x0, v0).second.data()[0] == infinity);
     const wg::AllowNaN off;
     CHECK(std::isnan(wg::hvp(f)(x0, v0).data()[0]));
+}
+
+TEST_CASE("preaccumulate: a row of the Jacobian that is not finite, with a cotangent of 0")
+{
+    const auto selected = [](const T& t) {
+        return sum(where(t > 0.0, wg::preaccumulate([](const T& x) { return log(x); })(t), 0.0 * t));
+    };
+    CHECK(wg::allclose(wg::grad(selected)(T{0.0, 2.0}), T{0.0, 0.5}, 0.0));
+    const auto one = [](const T& t) { return wg::preaccumulate([](const T& x) { return sqrt(x); })(t)(1); };
+    CHECK(wg::allclose(wg::grad(one)(T{0.0, 1.0}), T{0.0, 0.5}, 0.0));
+    CHECK(std::isinf(wg::grad(one)(T{1.0, 0.0})(1).item()));
+    const wg::AllowNaN quiet;
+    CHECK(std::isnan(wg::grad(one)(T{0.0, 1.0})(0).item()));
 }

@@ -140,3 +140,23 @@ TEST_CASE("borrowed memory may be read and dropped on another thread")
           6.0);  // what other threads drop, its owner gives back at its next operation
     CHECK(l.returned);
 }
+
+TEST_CASE("a thread that only makes tensors takes back what others release")
+{
+    for (const std::int64_t n :
+         {std::int64_t{3}, std::int64_t{20000}}) {  // elements in the header, and beside it
+        D given;
+        const auto hand_over = [&] {
+            given = wg::ones<double>({n});
+            std::thread([x = std::move(given)]() mutable { x = D(); }).join();
+        };
+        const auto held = [] { return wg::memory::stats().current_bytes + wg::memory::stats().cell_bytes; };
+        for (int i = 0; i < 4; ++i) hand_over();
+        const std::int64_t before = held();
+        for (int i = 0; i < 50; ++i) hand_over();
+        CHECK(held() <= before + 64 * 1024);
+        hand_over();
+        wg::memory::trim();
+        CHECK(held() < before);
+    }
+}
