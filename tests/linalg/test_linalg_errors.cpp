@@ -197,6 +197,32 @@ TEST_CASE("linalg: repeated eigenvalues and singular values")
                           {.order = 2}));  // without vectors in its rule
 }
 
+TEST_CASE(
+    "linalg: second derivatives of equal values throw in every mode, also where the values' cotangents are 0")
+{
+    const D one = wg::eye<double>(2), zero = wg::zeros<double>({3, 2}), e = {{0.0, 1.0}, {1.0, 0.0}};
+    const auto of_eigenvalues = [](const D& a) { return sum(square(la::eigvalsh(a) - 1.0)); };
+    const auto of_eigh = [](const D& a) { return sum(square(la::eigh(a).first - 1.0)); };
+    const auto of_svdvals = [](const D& a) { return sum(square(la::svdvals(a) - 1.0)); };
+    const auto squares = [](const D& a) { return sum(square(la::svdvals(a))); };
+    const auto throws = [&](const auto& f, const D& a, const D& along) {
+        CHECK(sum(square(wg::grad(f)(a))).item() == 0);
+        CHECK_THROWS_AS(wg::hessian(f)(a), wg::NumericError);
+        CHECK_THROWS_AS(wg::freeze(wg::hessian(f))(a), wg::NumericError);
+        CHECK_THROWS_AS(wg::hvp(f)(a, along), wg::NumericError);
+        const auto slope = [&](const D& x) { return sum(wg::grad(f)(x) * along); };
+        CHECK_THROWS_AS(wg::grad(slope)(a), wg::NumericError);
+    };
+    throws(of_eigenvalues, one, e);
+    throws(of_eigh, one, e);
+    throws(of_svdvals, one, e);
+    throws(squares, zero, wg::ones<double>({3, 2}));
+    throws(squares, transpose(zero), wg::ones<double>({2, 3}));
+    const D apart = {{1.0, 2.0, 0.3}, {0.5, -1.0, 2.0}};  // ‖A‖², whose Hessian is 2
+    CHECK(allclose(wg::hessian(squares)(apart), 2.0 * reshape(wg::eye<double>(6), {2, 3, 2, 3}), 1e-14));
+    CHECK(allclose(wg::hvp(of_eigenvalues)(D{{2.0, 0.5}, {0.5, 1.0}}, e), 2.0 * e, 1e-13));
+}
+
 TEST_CASE("linalg: a frozen function throws with the line of its call")
 {
     const int line = __LINE__ + 1;

@@ -43,7 +43,7 @@ struct Eigenvectors {
 
 /// w of (packed, A).  ẇ = diag(Vᵀ Ȧ V);  Ā = V diag(w̄) Vᵀ.  Giles 2008.
 struct Eigenvalues {
-    static constexpr std::string_view name = "eigenvalues";
+    static constexpr std::string_view name = "eigenvalues", values = "of_eigenvalues";
     static constexpr unsigned saves = 0b011;
     template <class T> Ref<Block> value(const Ref<Block>& packed, const Ref<Block>& a, const Site&) const
     {
@@ -54,7 +54,16 @@ struct Eigenvalues {
     Tensor<T> pull(wrt<1>, const Tensor<T>& g, const Tensor<T>& f, const Tensor<T>& a, const Tensor<T>&) const
     {
         const Tensor<T> v = apply<Eigenvectors, T>({}, Site{}, f, a);
-        return detail::times(v * detail::as_row(g), detail::transposed(v));
+        const Tensor<T> back = detail::times(v * detail::as_row(g), detail::transposed(v));
+        return apply<OfValues<Eigenvalues>, T>({}, Site{}, back, f, a);
+    }
+    /// The second derivative has (w̄ⱼ − w̄ᵢ) / (wⱼ − wᵢ) times the element (i, j) of Vᵀ h V.
+    template <class T> static Tensor<T> guarded(const Tensor<T>& h, const Tensor<T>& f, const Tensor<T>& a)
+    {
+        const Tensor<T> v = apply<Eigenvectors, T>({}, Site{}, f, a),
+                        w = apply<Eigenvalues, T>({}, Site{}, f, a);
+        const Tensor<T> n = detail::times(detail::transposed(v), detail::times(detail::symmetric(h), v));
+        return apply<PoleGuard<Divisor::eigenvalues>, T>({}, Site{}, h, n, w);
     }
     template <class T>
     Tensor<T> push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T>& f, const Tensor<T>& a,

@@ -82,4 +82,53 @@ private:
     }
 };
 
+/// h as it is, with the same errors as the quotients of n and w: a cotangent h that asks a sum over values for its derivative. Where
+/// two values are equal that is a limit, also where the cotangents of the values are 0.
+template <Divisor divisor> struct PoleGuard {
+    static constexpr std::string_view name = Quotients<divisor>::name;
+    static constexpr unsigned saves = 0;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& h, const Ref<Block>& n, const Ref<Block>& w, const Site& at) const
+    {
+        Quotients<divisor>{}.template value<T>(n, w, at);
+        return h;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&,
+                   const Tensor<T>&) const
+    {
+        return g;
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dh, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&,
+                   const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return dh;
+    }
+};
+
+/// What the values of a factorization send back to A, as it is. `Guard` has guarded(h, f, a), which throws where h asks for a derivative
+/// that vectors of equal values do not have.
+template <class Guard> struct OfValues {
+    static constexpr std::string_view name = Guard::values;
+    static constexpr unsigned saves = 0b110;
+    template <class T>
+    Ref<Block> value(const Ref<Block>& x, const Ref<Block>&, const Ref<Block>&, const Site&) const
+    {
+        return x;
+    }
+    template <class T>
+    Tensor<T> pull(wrt<0>, const Tensor<T>& h, const Tensor<T>&, const Tensor<T>& f, const Tensor<T>& a,
+                   const Tensor<T>&) const
+    {
+        return Guard::guarded(h, f, a);
+    }
+    template <class T>
+    Tensor<T> push(const Tensor<T>& dx, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&,
+                   const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const
+    {
+        return dx;
+    }
+};
+
 }  // namespace wengert::linalg

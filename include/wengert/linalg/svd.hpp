@@ -75,7 +75,7 @@ private:
 
 /// s of (packed, A).  ṡ = diag(Uᵀ Ȧ V);  Ā = U diag(s̄) Vᵀ.  Giles 2008.
 struct SingularValues {
-    static constexpr std::string_view name = "singular_values";
+    static constexpr std::string_view name = "singular_values", values = "of_singular_values";
     static constexpr unsigned saves = 0b011;
     template <class T> Ref<Block> value(const Ref<Block>& packed, const Ref<Block>& a, const Site&) const
     {
@@ -88,7 +88,24 @@ struct SingularValues {
     {
         const Tensor<T> u = apply<SingularVectors, T>({false}, Site{}, f, a),
                         v = apply<SingularVectors, T>({true}, Site{}, f, a);
-        return detail::times(u * detail::as_row(g), detail::transposed(v));
+        const Tensor<T> back = detail::times(u * detail::as_row(g), detail::transposed(v));
+        return apply<OfValues<SingularValues>, T>({}, Site{}, back, f, a);
+    }
+    /// The second derivative divides elements of P = Uᵀ h V by differences of squares, and what is outside of U and V by s.
+    template <class T> static Tensor<T> guarded(const Tensor<T>& h, const Tensor<T>& f, const Tensor<T>& a)
+    {
+        const Tensor<T> s = apply<SingularValues, T>({}, Site{}, f, a),
+                        u = apply<SingularVectors, T>({false}, Site{}, f, a),
+                        v = apply<SingularVectors, T>({true}, Site{}, f, a);
+        const Tensor<T> hv = detail::times(h, v), hu = detail::times(detail::transposed(h), u);
+        const Tensor<T> p = detail::times(detail::transposed(u), hv);
+        Tensor<T> y =
+            apply<PoleGuard<Divisor::squares>, T>({}, Site{}, h, abs(p) + abs(detail::transposed(p)), s);
+        if (a.shape().back() == a.shape()[a.dimension() - 2]) return y;
+        const Tensor<T> beyond_u = hv - detail::times(u, p),
+                        beyond_v = hu - detail::times(v, detail::transposed(p));
+        y = apply<PoleGuard<Divisor::singular_values>, T>({}, Site{}, y, beyond_u, s);
+        return apply<PoleGuard<Divisor::singular_values>, T>({}, Site{}, y, beyond_v, s);
     }
     template <class T>
     Tensor<T> push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T>& f, const Tensor<T>& a,
