@@ -35,6 +35,8 @@ struct Slice {
     constexpr Slice(Bound first, Bound last, std::int64_t by)
         : kind(Kind::range), start(first), stop(last), step(by)
     {}
+    /// A whole axis: view(x, _, 1) is x[:, 1] of NumPy.
+    constexpr Slice(placeholders::Open open) : Slice(open, open, 1) {}
 
     Kind kind = Kind::none;
     Bound start = 0, stop = 0;
@@ -44,7 +46,7 @@ struct Slice {
 /// From `first` up to, but without, `last`, as in NumPy: negative ends count from the end, ends outside are cut off.
 constexpr Slice range(Bound first, Bound last, std::int64_t step = 1) { return {first, last, step}; }
 constexpr Slice range(Bound last) { return {0, last, 1}; }
-/// A whole axis.
+/// A whole axis, as is `placeholders::_`.
 constexpr Slice all() { return {placeholders::_, placeholders::_, 1}; }
 /// A new axis of extent 1.
 constexpr Slice newaxis() { return Slice(Slice::Kind::newaxis); }

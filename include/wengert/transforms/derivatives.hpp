@@ -53,10 +53,7 @@ Tensor<T, D> jacobian_by_columns(F& f, const Tensor<T, D>& x, const Shape& y, co
 template <class F> class Jacobian : public Closure<Jacobian<F>> {
 public:
     Jacobian(F f, const Site& made) : Closure<Jacobian>(made), function_(std::move(f)) {}
-    template <class... X> static constexpr bool accepts()
-    {
-        return sizeof...(X) == 1 && (std::is_invocable_v<F&, Argument<X>&> && ...);
-    }
+    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
     template <class T, class D> Tensor<T, D> at_line(const Site& at, const Tensor<T, D>& x) const
     {
         static_assert(!is_complex_tensor<Tensor<T, D>> &&
@@ -79,6 +76,14 @@ public:
     auto at_line(const Site& at, const X& x) const
     {
         return ByTensors<X>::jacobian(function_, x, at);
+    }
+    template <class... X>
+        requires(sizeof...(X) != 1 || (!of_numbers<X> && ...))
+    void at_line(const Site&, const X&...) const
+    {
+        static_assert(sizeof...(X) == 0,
+                      "wengert: jacobian and hessian take one tensor, or numbers: capture what is beside it, "
+                      "or concatenate the parts of a struct and take them apart in the function");
     }
 
 private:

@@ -26,12 +26,20 @@ template <class X> X cotangents_of(const X& variables)
 
 template <std::size_t k, std::size_t... I> inline constexpr bool one_of = ((k == I) || ...);
 
+/// What a function gives that grad differentiates. Asked first, so that a compiler says this alone.
+template <class Y> consteval bool is_loss()
+{
+    static_assert(
+        is_tensor<Y>,
+        "wengert: grad differentiates a function that returns one tensor with a single element. Of more "
+        "results, differentiate one and keep the others: detach(), or vjp of the pair");
+    if constexpr (is_tensor<Y>)
+        static_assert(is_differentiable<typename Y::value_type>,
+                      "wengert: grad needs a floating-point result (float or double)");
+    return is_tensor<Y>;
+}
 template <class Y> void check_scalar(const Y& y, std::string_view transform, const Site& at)
 {
-    static_assert(is_tensor<Y>,
-                  "wengert: grad differentiates a function that returns one tensor with a single element");
-    static_assert(is_differentiable<typename Y::value_type>,
-                  "wengert: grad needs a floating-point result (float or double)");
     if (y.size() != 1)
         fail<TapeError>(transform,
                         "the function must return a scalar, it returned shape " +
@@ -73,6 +81,8 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
         return std::pair(Y(), std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>());
     } else if constexpr (of_numbers<Y, X...>) {
         return ByTensors<X...>::template reverse<I...>(f, transform, at, x...);
+    } else if constexpr (!is_loss<Y>()) {
+        return *static_cast<std::pair<Y, std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>>*>(nullptr);
     } else {
         Tape& tape = Tape::current();
         LevelScope scope(tape, false);
