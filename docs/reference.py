@@ -27,7 +27,7 @@ TASKS = {
                                   "divide negative operator<=less less less_equal greater greater_equal equal not_equal "
                                   "logical_and logical_or logical_not where masked_fill=ma.filled is_finite=isfinite isfinite isnan nan_to_num maximum minimum clip",
     "Functions of elements": "abs sign floor ceil trunc round=round square sqrt reciprocal exp expm1 log log1p log2 log10 pow=power "
-                             "hypot sin cos tan asin=arcsin acos=arccos atan=arctan atan2=arctan2 sinh cosh tanh asinh=arcsinh acosh=arccosh atanh=arctanh exp2 cbrt fmod remainder=- erf=- erfc=- erfcx=- erfinv=- logaddexp xlogy=- log_sigmoid=- tgamma=- lgamma=- digamma=- "
+                             "hypot sin cos tan asin=arcsin acos=arccos atan=arctan atan2=arctan2 sinh cosh tanh asinh=arcsinh acosh=arccosh atanh=arctanh exp2 cbrt fmod remainder=- mod floor_divide erf=- erfc=- erfcx=- erfinv=- logaddexp xlogy=- log_sigmoid=- tgamma=- lgamma=- digamma=- "
                              "sigmoid=- normal_cdf=- softplus=- relu=- gelu=- silu=- elementwise=vectorize",
     "Reductions": "sum mean prod amax amin var stddev=std norm=linalg.norm logsumexp=- argmax argmin all any "
                   "cumsum cumprod cummax=maximum.accumulate logcumsumexp=logaddexp.accumulate diff trapezoid segment_sum=-",

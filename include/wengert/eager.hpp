@@ -25,6 +25,7 @@
 #include "ops/elementwise/pairs.hpp"
 #include "ops/elementwise/probability.hpp"
 #include "ops/elementwise/special.hpp"
+#include "ops/elementwise/whole.hpp"
 #include "ops/indexing.hpp"
 #include "ops/losses.hpp"
 #include "ops/matmul.hpp"

@@ -93,14 +93,16 @@ template <class V> constexpr V wrapping_negate(const V& a)
 
 template <Number T> constexpr T square(T x) { return wrapping_multiply(x, x); }
 
+/// The integer of the size of a floating-point number.
+template <std::floating_point T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
 /// By the bits of the exponent. Compilers make no SIMD of comparisons of numbers behind a condition, as those may trap. (x − x is 0 for
 /// finite x alone, too, but not under -fassociative-math.)
 template <std::floating_point T> constexpr bool is_finite(T x)
 {
-    using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-    static_assert(sizeof(T) == sizeof(Bits));
-    constexpr auto exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-    return (std::bit_cast<Bits>(x) & exponent) != exponent;
+    constexpr auto exponent = std::bit_cast<BitsOf<T>>(std::numeric_limits<T>::infinity());
+    return (std::bit_cast<BitsOf<T>>(x) & exponent) != exponent;
 }
 template <std::integral T> constexpr bool is_finite(T) { return true; }
 

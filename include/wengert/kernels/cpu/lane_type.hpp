@@ -105,7 +105,7 @@ template <class T, class A> struct LaneMask {
 
 /// The bits of a register as whole numbers of the elements' width.
 template <class T, class A> struct LaneInteger {
-    using Int = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    using Int = BitsOf<T>;
     using Batch = registers::batch<Int, A>;
     using Unsigned = registers::batch<std::make_unsigned_t<Int>, A>;
     Batch batch;

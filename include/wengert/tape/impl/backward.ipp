@@ -15,7 +15,7 @@ inline void commit_gradients(const Walk& walk, const Site& at)
         if (leaf->flags & Node::left)
             fail<TapeError>("backward",
                             "a variable of shape " + to_string(leaf->shape) +
-                                " was written under NoGrad at " + to_string(leaf->at) +
+                                " was written under NoGrad, or by write(), at " + to_string(leaf->at) +
                                 ", after operations had been recorded of it and while another tensor or an "
                                 "operation held a copy: call backward() before the write, or copy detach()",
                             at);
