@@ -127,6 +127,17 @@ struct Cheap {
     }
 };
 
+/// Comparisons, truth values and a choice among three vectors.
+struct Masks {
+    std::vector<float> a, b, c;
+
+    explicit Masks(std::size_t n)
+    {
+        Numbers r(10);
+        a = r.vector<float>(n, -1, 1), b = r.vector<float>(n, -1, 1), c = r.vector<float>(n, -1, 1);
+    }
+};
+
 /// A function of one number for each of many, and its derivative.
 struct Vmap {
     static constexpr std::size_t rows = 100000;
