@@ -145,6 +145,15 @@ TEST_CASE("What a frozen function of reals cannot do it says")
     CHECK(wg::grad([](R a) { return a * a; })(R(1.0)).value() == 2);
 }
 
+TEST_CASE("The branch of a frozen function of reals has the line of the call that recorded it")
+{
+    auto f = wg::freeze([](const Reals& x) { return x[0] > 0.5 ? x[0] * x[1] : x[1]; });
+    const int line = __LINE__ + 1;
+    f(Reals{1.0, 2.0});
+    f(Reals{0.0, 2.0});
+    CHECK(f.explain() == "the branch at test_frozen_reals.cpp:" + std::to_string(line) + " was another one");
+}
+
 TEST_CASE("Jacobians of structs of reals and tensors, and of what gives tensors")
 {
     struct Mixed {

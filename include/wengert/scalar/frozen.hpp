@@ -124,6 +124,7 @@ private:
             note_numbers<T>(ScalarStream::of(Tape::current()), y, r.results, at);
             out.form = std::make_shared<const Y>(as_constants(y));
         });
+        const Restore<Site> within(enclosing_call, at);  // the line of its branches
         std::vector<Tensor<T>> in;
         for (std::size_t k = 0; k < values.size(); ++k)
             in.push_back(numbers(static_cast<std::int64_t>(k), at));

@@ -68,6 +68,12 @@ public:
     }
 
 private:
+    /// Of the call that asks for a branch.
+    static Site line()
+    {
+        const Site at = Tape::current().site_override;
+        return at.line > 0 ? at : enclosing_call;
+    }
     const Tensor<T>& at(std::uint32_t step) const { return values_[step - 1]; }
     Tensor<T> at(const PathValue& v) const { return v.step ? at(v.step) : Tensor<T>(v.constant); }
     void advance(const Path& path)
@@ -83,7 +89,7 @@ private:
         if (path.loop && !follow_loop(*path.loop, outcomes)) return {};
         if (path.loop) return follow(*path.next[1], outcomes);
         if (!path.parts) return results(path);
-        outcomes.push_back(condition(path.guard).item());
+        outcomes.push_back(condition(path.guard).item(line()));
         const auto& next = path.next[outcomes.back()];
         if (!next) return {};
         return follow(*next, outcomes);
@@ -101,7 +107,7 @@ private:
             enter();
             auto y = follow(*loop.paths, outcomes);
             if (!y) return false;
-            more = y->front().item() > T(0.5);
+            more = y->front().item(line()) > T(0.5);
             if (more) state.assign(y->begin() + 1, y->end());
         }
         enter();
@@ -148,7 +154,7 @@ private:
     {
         if (lost_)
             *lost_ = *lost_ || here;
-        else if (any(here).item(Tape::current().site_override))
+        else if (any(here, line()).item(line()))
             throw UnrecordedPath{first_of(here)};
     }
     /// The state of a loop, the cells that go on, and the cells whose path is not recorded.
