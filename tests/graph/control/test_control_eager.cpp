@@ -5,6 +5,7 @@
 #include <string>
 
 #include <wengert/graph/control/control.hpp>
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/creation.hpp>
@@ -12,6 +13,7 @@
 #include <wengert/ops/sum.hpp>
 #include <wengert/ops/elementwise/trigonometry.hpp>
 #include <wengert/transforms/check_grads.hpp>
+#include <wengert/transforms/custom.hpp>
 
 using namespace wengert;
 
@@ -226,4 +228,25 @@ TEST_CASE("a captured variable that a body returns untouched, with any number of
         };
         CHECK(allclose(grad(state)(x), 2.0 * x, 0.0));
     }
+}
+
+TEST_CASE("a function with a rule of its own as a branch, a body or a step has the line of the loop's call")
+{
+    using D = Tensor<double>;
+    const auto square = custom_vjp([](const D& x) { return x * x; },
+                                   [](const D& g, const D&, const D& x) { return 2.0 * g * x; });
+    const D x = {0.5, 1.0};
+    const auto holds = [](const D& s) { return sum(s) > 1.0; };
+    const int line = __LINE__ + 1;
+    const auto branch = [&](const D& t) { return cond(sum(t) > 0.0, square, square, t); };
+    const auto loop = [&](const D& t) { return while_loop(holds, square, t); };
+    const auto says = [&](const auto& f, int at) {
+        const std::string where = "(test_control_eager.cpp:" + std::to_string(at) + ")";
+        const auto pushed = [&](const D& t) { return jvp(f, t, t).second; };
+        CHECK_THROWS_WITH(pushed(x), Catch::Contains(where));
+        CHECK_THROWS_WITH(freeze(pushed)(x), Catch::Contains(where));
+    };
+    says(branch, line);
+    says(loop, line + 1);
+    CHECK(allclose(grad([&](const D& t) { return sum(branch(t)); })(x), 2.0 * x, 0.0));
 }

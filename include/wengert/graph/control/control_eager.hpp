@@ -146,10 +146,10 @@ State while_eagerly(Test& test, Body& body, State state, const Site& at)
     static_assert(std::is_same_v<Argument<decltype(body(std::as_const(state)))>, State>,
                   "wengert: while_loop: the body must return a state of the type that it is given");
     for (;;) {
-        const auto go_on = argument(test(std::as_const(state)));
+        const auto go_on = argument(call_at(test, at, std::as_const(state)));
         check_condition("while_loop", *go_on.any("while_loop", at).value, at);
         if (!go_on.item(at)) return constant_under_no_grad(std::move(state));
-        State next = body(std::as_const(state));
+        State next = call_at(body, at, std::as_const(state));
         check_same_shapes("while_loop", state_changes, leaves_of(state), leaves_of(next), at);
         state = std::move(next);
         if (Speculation::active()) return state;  // on values that nobody reads a loop might not end

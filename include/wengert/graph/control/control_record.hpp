@@ -42,12 +42,12 @@ std::optional<State> while_recorded(Recorder& outer, Test& test, Body& body, con
     };
     const auto look = [&](const std::vector<AnyTensor>& in, Recorder& trace, HeldBlocks&) -> Leaves {
         const State before = entered(in, trace);
-        const auto go_on = argument(test(before));
+        const auto go_on = argument(call_at(test, at, before));
         check_condition("while_loop", *go_on.any("while_loop", at).value, at);
         return std::vector<AnyTensor>{go_on.any()};
     };
     const auto one_step = [&](const std::vector<AnyTensor>& in, Recorder& trace, HeldBlocks&) -> Leaves {
-        const State before = entered(in, trace), after = body(before);
+        const State before = entered(in, trace), after = call_at(body, at, before);
         const TreeReader next = read_tree(&trace, after);
         check_same_shapes("while_loop", state_changes, s.leaves, next.leaves, at);
         if (next.plain.signature != s.plain.signature) return {};
@@ -71,7 +71,7 @@ std::optional<R> cond_recorded(Recorder& outer, const Tensor<bool>& pred, F& f, 
         return [&](const std::vector<AnyTensor>& in, Recorder& trace, HeldBlocks& held) -> Leaves {
             std::tuple<Args...> copy(tree::detail::copied(args)...);
             write_tree(&trace, copy, in);
-            shell.emplace(std::apply([&](const auto&... a) { return R(branch(a...)); }, copy));
+            shell.emplace(std::apply([&](const auto&... a) { return R(call_at(branch, at, a...)); }, copy));
             visit_argument(held, *shell);
             return read_tree(&trace, *shell).leaves;
         };

@@ -129,8 +129,9 @@ auto cond(detail::Condition pred, F&& f, G&& g, const Args&... args)
         if (auto recorded =
                 detail::cond_recorded<R>(*trace, pred.value, f, g, pred.at, detail::argument(args)...))
             return R(std::move(*recorded));
-    return detail::constant_under_no_grad(pred.value.item(pred.at) ? R(f(detail::argument(args)...))
-                                                                   : R(g(detail::argument(args)...)));
+    return detail::constant_under_no_grad(pred.value.item(pred.at)
+                                              ? R(detail::call_at(f, pred.at, detail::argument(args)...))
+                                              : R(detail::call_at(g, pred.at, detail::argument(args)...)));
 }
 
 }  // namespace wengert
