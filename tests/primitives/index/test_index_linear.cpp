@@ -2,6 +2,7 @@
 /// transpose is of all that a description does, of what it writes into and of places that are written twice, too.
 #include "index/index_reference.hpp"
 
+#include <wengert/graph/freeze/freeze.hpp>
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/reductions.hpp>
 #include <wengert/transforms/check_grads.hpp>
@@ -17,6 +18,22 @@ template <bool all> struct Called {
     static constexpr bool linear = all, affine = !all;
     std::int64_t how;  ///< the address of a function: parameters are numbers
     void describe(Index& p) const { reinterpret_cast<void (*)(Index&)>(how)(p); }
+};
+
+/// A description by an enumeration.
+struct Turned {
+    enum class Way : std::uint8_t { stay, back };
+    static constexpr std::string_view name = "turned";
+    static constexpr bool linear = true;
+    Way way;
+    void describe(Index& p) const
+    {
+        const Positions i = p.axes_of(0);
+        p.write(i);
+        Positions from;
+        from.push_back(way == Way::stay ? i[0] : i[0] * -1 + (p.shape(0)[0] - 1));
+        p.read(0, from);
+    }
 };
 
 namespace {
@@ -196,4 +213,16 @@ TEST_CASE("a transpose is of all that a description does", "[index]")
         CHECK(said.find("[called_linear") == 0);
         CHECK(said.find("pull") != std::string::npos);
     }
+}
+
+TEST_CASE("a parameter may be an enumeration, and tells operations apart")
+{
+    const auto both = [](const D& x) {
+        return apply<Turned, double>({Turned::Way::stay}, Site{}, x) * 2.0 +
+               apply<Turned, double>({Turned::Way::back}, Site{}, x);
+    };
+    const D x = {1.0, 2.0, 4.0};
+    CHECK(allclose(both(x), D{6.0, 6.0, 9.0}, 0.0));
+    CHECK(allclose(freeze(both)(x), D{6.0, 6.0, 9.0}, 0.0));
+    CHECK(check_grads([&](const D& t) { return sum(square(both(t))); }, x, {.order = 2}));
 }

@@ -71,7 +71,7 @@ template <class X> void visit_field(X& x, FieldVisitor& visitor)
 {
     if constexpr (std::is_same_v<X, bool>) {
         visitor.boolean(x);
-    } else if constexpr (std::is_integral_v<X>) {
+    } else if constexpr (std::is_integral_v<X> || std::is_enum_v<X>) {
         auto wide = static_cast<std::int64_t>(x);
         visitor.integer(wide);
         x = static_cast<X>(wide);
