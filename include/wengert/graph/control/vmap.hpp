@@ -35,28 +35,68 @@ Tensor<T, D> axis_moved(const Tensor<T, D>& x, std::int64_t from, std::int64_t t
     return there ? x : moveaxis(x, from, to, at);
 }
 
+/// Keys, one for each row, as scan has them: their bits, shape (rows, 2). In a row those of one key.
+struct KeyRows {
+    Tensor<std::int64_t> bits;
+
+    KeyRows(const std::vector<Key>& keys, const Site& at) : bits(AnyTensor{zeros_block(dtype_of<std::int64_t>(), {0, 2}), {}})
+    {
+        std::vector<Tensor<std::int64_t>> rows;
+        for (const AnyTensor& key : read_tree(recorder(), keys).leaves) rows.emplace_back(key);
+        if (!rows.empty()) bits = stack(rows, 0, at);
+    }
+    auto fields() { return std::tie(bits); }
+    operator Key() const
+    {
+        Key k(0);
+        write_tree(recorder() ? recorder()->trace_of_loops() : nullptr, k, {bits.any()});
+        return k;
+    }
+};
+template <class A> inline constexpr bool are_keys = std::is_same_v<A, std::vector<Key>>;
+/// What a row is given of an argument, and what the argument is held as.
+template <class A> using RowOf = std::conditional_t<are_keys<A>, Key, A>;
+template <class A> using RowsOf = std::conditional_t<are_keys<A>, KeyRows, A>;
+template <class A> RowsOf<A> held_rows(const A& x, const Site& at)
+{
+    if constexpr (are_keys<A>)
+        return KeyRows(x, at);
+    else
+        return x;
+}
+
 template <class F> class Vmapped : public Closure<Vmapped<F>> {
 public:
     Vmapped(F f, VmapOptions options, const Site& made)
         : Closure<Vmapped>(made), function_(std::move(f)), options_(std::move(options))
     {}
-    template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
+    template <class... X> static constexpr bool accepts()
+    {
+        return std::is_invocable_v<F&, RowOf<Argument<X>>&...>;
+    }
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
-        static_assert((tree::contains_leaf<Argument<X>> || ...), "wengert: vmap: no argument has tensors");
-        const std::int64_t rows = rows_of(at, argument(x)...);
+        static_assert((tree::contains_leaf<RowsOf<Argument<X>>> || ...),
+                      "wengert: vmap: no argument has tensors, or a key for each row");
+        return mapped<RowOf<Argument<X>>...>(at, held_rows<Argument<X>>(argument(x), at)...);
+    }
+
+private:
+    /// `One`: what f is given.
+    template <class... One, class... X> auto mapped(const Site& at, const X&... x) const
+    {
+        const std::int64_t rows = rows_of(at, x...);
         const auto xs = [&]<std::size_t... k>(std::index_sequence<k...>) {
-            return std::tuple<Argument<X>...>(in_front(argument(x), axis_of(k), rows, at)...);
+            return std::tuple<X...>(in_front(x, axis_of(k), rows, at)...);
         }(std::index_sequence_for<X...>());
-        const auto row = [&](const std::tuple<>&, std::tuple<Argument<X>...> one) {
+        const auto row = [&](const std::tuple<>&, std::tuple<X...> held) {
+            std::tuple<One...> one(std::move(held));
             return std::pair(std::tuple<>(), apply_at(function_, at, one));
         };
         return tree::map_arrays(
             [&]<class T, class D>(const Tensor<T, D>& y) { return axis_moved(y, 0, options_.out_axis, at); },
             scan(row, std::tuple<>(), xs, at).second);
     }
-
-private:
     std::int64_t axis_of(std::size_t argument) const
     {
         return options_.in_axes.empty() ? 0 : options_.in_axes[argument];
@@ -73,7 +113,10 @@ private:
         demand_axes(sizeof...(X), at);
         std::int64_t rows = -1;
         std::size_t next = 0;
-        const auto look = [&](const auto& argument, std::int64_t axis) {
+        const auto look = [&]<class A>(const A& argument, std::int64_t axis) {
+            if (std::is_same_v<A, KeyRows> && axis != 0)
+                fail<ShapeError>(
+                    "vmap", "keys have one axis, of a key for each row: capture what all rows share", at);
             if (axis == VmapOptions::whole) return;
             const auto one = [&](const auto& t) {
                 if (!t.defined()) return;
@@ -109,9 +152,9 @@ private:
 }  // namespace detail
 
 /// f for each row: vmap(f)(x, …) is f(x[0], …), f(x[1], …), … stacked along a new axis. Arguments and results are tensors or any
-/// structs, tuples, vectors of them; in_axes says which axis holds the rows, `VmapOptions::whole` that an argument has none. Any
-/// transform may be inside or outside. Throws ShapeError where arguments have
-/// different numbers of rows, or are not as many as in_axes.
+/// structs, tuples, vectors of them; in_axes says which axis holds the rows, `VmapOptions::whole` that an argument has none. Of a
+/// `std::vector<Key>`, as split(key, n) gives it, each row is given one key. Any transform may be inside or outside. Throws ShapeError
+/// where arguments have different numbers of rows, or are not as many as in_axes.
 template <class F> auto vmap(F&& f, VmapOptions options = {}, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     return detail::Vmapped<std::decay_t<F>>(std::forward<F>(f), std::move(options), at);
