@@ -16,14 +16,18 @@ using D = wg::Tensor<double>;
 
 namespace {
 
-const D x = {0.5, -0.3, 0.8, 0.1};
+/// On another device the shapes of results are compared, and their elements are not.
+struct OnHost {
+    const wg::OnDevice host{0};
+    const D x = {0.5, -0.3, 0.8, 0.1};
+};
 
 /// A function of a number that each run finds one larger.
 template <class F> auto counted(F f)
 {
     return [f, n = std::make_shared<int>(0)](const D& t) { return f(t, ++*n); };
 }
-template <class F> void refuses(F f)
+template <class F> void refuses(const D& x, F f)
 {
     const auto g = wg::grad([&](const D& t) { return sum(wg::checkpoint(counted(f))(t)); });
     CHECK_THROWS_AS(g(x), wg::TapeError);
@@ -33,20 +37,20 @@ template <class F> void refuses(F f)
 
 }  // namespace
 
-TEST_CASE("another parameter of an operation is noticed")
+TEST_CASE_METHOD(OnHost, "another parameter of an operation is noticed")
 {
     const D w = {1, 2, 3, 4};
-    refuses([w](const D& t, int n) { return roll(t, n) * w; });
-    refuses([w](const D& t, int n) { return w * t(n); });
-    refuses([w](const D& t, int n) { return wg::view(t, wg::range(n - 1, n + 1)) * 2.0; });
-    refuses([](const D& t, int n) { return cumsum(t, 0, n % 2 == 0); });
+    refuses(x, [w](const D& t, int n) { return roll(t, n) * w; });
+    refuses(x, [w](const D& t, int n) { return w * t(n); });
+    refuses(x, [w](const D& t, int n) { return wg::view(t, wg::range(n - 1, n + 1)) * 2.0; });
+    refuses(x, [](const D& t, int n) { return cumsum(t, 0, n % 2 == 0); });
 }
 
-TEST_CASE("another branch is noticed")
+TEST_CASE_METHOD(OnHost, "another branch is noticed")
 {
-    refuses([](const D& t, int n) { return n == 1 ? t * t : t * t * t; });
-    refuses([](const D& t, int n) { return n == 1 ? exp(t) : exp(t) * t; });
-    refuses([](const D& t, int n) { return n == 1 ? sum(t) : sum(t * t); });
+    refuses(x, [](const D& t, int n) { return n == 1 ? t * t : t * t * t; });
+    refuses(x, [](const D& t, int n) { return n == 1 ? exp(t) : exp(t) * t; });
+    refuses(x, [](const D& t, int n) { return n == 1 ? sum(t) : sum(t * t); });
     int k = 1;
     D w = x.detach();
     w.requires_grad();
@@ -55,25 +59,25 @@ TEST_CASE("another branch is noticed")
     CHECK_THROWS_AS(wg::backward(loss), wg::TapeError);
 }
 
-TEST_CASE("another answer of the host is noticed")
+TEST_CASE_METHOD(OnHost, "another answer of the host is noticed")
 {
-    refuses([](const D& t, int n) {
+    refuses(x, [](const D& t, int n) {
         return t * wg::host_callback<double>(
                        {4}, [n](const D& v) { return v * static_cast<double>(n); }, t);
     });
 }
 
-TEST_CASE("another shape, and what only a long result shows")
+TEST_CASE_METHOD(OnHost, "another shape, and what only a long result shows")
 {
-    refuses([](const D& t, int n) { return wg::view(t, wg::range(n)); });
+    refuses(x, [](const D& t, int n) { return wg::view(t, wg::range(n)); });
     const auto far = [](const D& t, int n) {
         const D all = wg::linspace<double>(0.0, 1.0, 20000) * t(0);
         return n == 1 ? all : all + 1e-3 * wg::sin(all);
     };
-    refuses(far);
+    refuses(x, far);
 }
 
-TEST_CASE("runs that do the same are not refused, whatever their results are")
+TEST_CASE_METHOD(OnHost, "runs that do the same are not refused, whatever their results are")
 {
     const double infinity = std::numeric_limits<double>::infinity();
     const auto gradient = [](const auto& f, const D& at) {
@@ -88,4 +92,49 @@ TEST_CASE("runs that do the same are not refused, whatever their results are")
     gradient([](const D& t) { return wg::transpose(wg::reshape(t, {2, 2})); }, x);
     gradient([](const D& t) { return wg::view(t, wg::range(0)); }, x);
     gradient([](const D& t) { return wg::broadcast_to(t, {5000, 4}); }, x);
+}
+
+TEST_CASE_METHOD(
+    OnHost,
+    "second runs one after another: a captured value that is newer by then, and sweeps that are recorded")
+{
+    const auto chain = [](const D& t) {
+        D s = t;
+        const auto c = std::make_shared<D>(t * 2.0);
+        for (int i = 0; i < 20; ++i) {
+            s = wg::checkpoint([c](const D& u) { return sin(u) * *c; })(s);
+            *c = *c * 1.0;  // the same numbers, recorded behind the checkpoint that is run again with it
+        }
+        return sum(s);
+    };
+    const auto plain = [](const D& t) {
+        D s = t;
+        for (int i = 0; i < 20; ++i) s = sin(s) * (t * 2.0);
+        return sum(s);
+    };
+    CHECK(wg::allclose(wg::grad(chain)(x), wg::grad(plain)(x), 1e-13));
+    const auto nested = [](const D& t) {
+        D s = t;
+        for (int i = 0; i < 8; ++i)
+            s = wg::checkpoint([i](const D& u) {
+                const D inner = wg::checkpoint([](const D& v) { return sin(v) + 0.1; })(u);
+                return i % 2 ? inner * u : wg::checkpoint([](const D& v) { return v * v; })(inner);
+            })(s);
+        return sum(s * t);
+    };
+    const auto as_it_is = [](const D& t) {
+        D s = t;
+        for (int i = 0; i < 8; ++i) {
+            const D inner = sin(s) + 0.1;
+            s = i % 2 ? inner * s : inner * inner;
+        }
+        return sum(s * t);
+    };
+    CHECK(wg::allclose(wg::grad(nested)(x), wg::grad(as_it_is)(x), 1e-14));
+    CHECK(wg::allclose(wg::hessian(nested)(x), wg::hessian(as_it_is)(x), 1e-13));
+    CHECK(wg::allclose(wg::hvp(nested)(x, x), wg::hvp(as_it_is)(x, x), 1e-13));
+    D w = x.detach();
+    w.requires_grad();
+    const D mixed = wg::grad([&](const D& t) { return nested(t * w); })(x);
+    CHECK(wg::allclose(mixed, wg::grad([&](const D& t) { return as_it_is(t * x); })(x), 1e-13));
 }

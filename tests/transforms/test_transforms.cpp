@@ -8,7 +8,6 @@
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/update.hpp>
-#include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;
@@ -209,18 +208,4 @@ TEST_CASE("tensors in variants are variables like others")
     CHECK(std::get<int>(wg::grad(loss)(Parameters{w, 7}).shift) == 7);
     CHECK_THROWS_AS(wg::tree::zip_for_each([](D&, const D&) {}, Parameters{w, s}, Parameters{w, 7}),
                     wg::ShapeError);
-}
-
-TEST_CASE("a generic function of any number of arguments is called with all of them")
-{
-    const auto product = [](const D& w, const D& x) { return sum(w * x); };
-    const auto any = [&](const auto&... x) { return 2.0 * product(x...); };
-    const D a = {1.0, 2.0}, b = {3.0, -1.0};
-    CHECK(at(wg::grad(any)(a, b), 1) == -2.0);
-    CHECK(wg::value_and_grad(any)(a, b).first.item() == 2.0);
-    CHECK(wg::checkpoint(any)(a, b).item() == 2.0);
-    const auto three = [&](const auto&... x) {
-        return wg::grad<2>([](const D& u, const D& v, const D& w) { return sum(u * v * w); })(x...);
-    };
-    CHECK(at(wg::checkpoint(three)(a, b, a), 0) == 3.0);
 }

@@ -124,6 +124,7 @@ public:
         const Restore<Tape::Quiet> quiet(tape_.quiet, std::max(tape_.quiet, Tape::Quiet::again));
         if (tape_.extension) tape_.extension->set_apart(*tape_.extension);
         const std::size_t before = tape_.obliged.size();
+        if (keep_ || lower_ != 0) runs_.push_back({Ref<Node>(current_->previous), tape_.next_sequence()});
         const std::vector<AnyTensor> y = f();
         extended_ = true;
         current_ = const_cast<Node*>(tape_.last());
@@ -217,11 +218,14 @@ private:
         if (!retains(n) && !n.leaf()) consume(n);
         if (n.flags & Node::packed) [[unlikely]]
             drop_unpacked(n);
-        if (pending_ > 0) current_ = newest(std::exchange(extended_, false) ? tape_.last() : n.previous);
+        if (pending_ == 0) return;
+        const Node* const from = std::exchange(extended_, false) ? tape_.last() : n.previous;
+        current_ = has_run_again_ || !runs_.empty() ? newest_of_runs(from) : newest(from);
     }
     /// What was unpacked for the derivative, and stays packed for another one.
     void drop_unpacked(Node& n) noexcept;
     static Node* newest(const Node* n);
+    Node* newest_of_runs(const Node* n);
 
     void hand_on(Node& n, AnyTensor& g);
     void take_back(Node& n);
@@ -278,6 +282,8 @@ private:
     std::uint64_t bit_, start_, lower_, of_loops_;
     bool keep_;
     bool extended_ = false;  ///< there are newer nodes than the one being differentiated
+    std::vector<std::pair<Ref<Node>, std::uint64_t>> runs_;  ///< second runs: the node below, their first one
+    bool has_run_again_ = false;                             ///< one of them has been
     std::size_t pending_ = 0;
     std::uint64_t highest_ = 0;
     Node* current_ = nullptr;

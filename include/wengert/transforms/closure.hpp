@@ -21,32 +21,31 @@ concept Accepts = Self::template accepts<X...>();
 
 /// Gives Self, which has at_line(at, x…) and accepts<X…>, a call operator that ends with the user's line. A default
 /// argument cannot follow a pack: the operator is written out for up to four arguments, and with more of them the line
-/// is the one on which the closure was made. The line's type is deduced: a call with more arguments must not ask whether Self accepts
-/// fewer, which a generic lambda may answer by an error in its body.
+/// is the one on which the closure was made.
 template <class Self> class Closure : public ClosureBase {
 public:
-    template <NoSite A, std::same_as<Site> S = Site>
+    template <NoSite A>
         requires Accepts<Self, A>
-    auto operator()(const A& a, S at = {__builtin_FILE(), __builtin_LINE()}) const
+    auto operator()(const A& a, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a);
     }
-    template <NoSite A, NoSite B, std::same_as<Site> S = Site>
+    template <NoSite A, NoSite B>
         requires Accepts<Self, A, B>
-    auto operator()(const A& a, const B& b, S at = {__builtin_FILE(), __builtin_LINE()}) const
+    auto operator()(const A& a, const B& b, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a, b);
     }
-    template <NoSite A, NoSite B, NoSite C, std::same_as<Site> S = Site>
+    template <NoSite A, NoSite B, NoSite C>
         requires Accepts<Self, A, B, C>
-    auto operator()(const A& a, const B& b, const C& c, S at = {__builtin_FILE(), __builtin_LINE()}) const
+    auto operator()(const A& a, const B& b, const C& c, Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a, b, c);
     }
-    template <NoSite A, NoSite B, NoSite C, NoSite D, std::same_as<Site> S = Site>
+    template <NoSite A, NoSite B, NoSite C, NoSite D>
         requires Accepts<Self, A, B, C, D>
     auto operator()(const A& a, const B& b, const C& c, const D& d,
-                    S at = {__builtin_FILE(), __builtin_LINE()}) const
+                    Site at = {__builtin_FILE(), __builtin_LINE()}) const
     {
         return self().at_line(at, a, b, c, d);
     }

@@ -39,7 +39,8 @@ Tensor<T, D> axis_moved(const Tensor<T, D>& x, std::int64_t from, std::int64_t t
 struct KeyRows {
     Tensor<std::int64_t> bits;
 
-    KeyRows(const std::vector<Key>& keys, const Site& at) : bits(AnyTensor{zeros_block(dtype_of<std::int64_t>(), {0, 2}), {}})
+    KeyRows(const std::vector<Key>& keys, const Site& at)
+        : bits(AnyTensor{zeros_block(dtype_of<std::int64_t>(), {0, 2}), {}})
     {
         std::vector<Tensor<std::int64_t>> rows;
         for (const AnyTensor& key : read_tree(recorder(), keys).leaves) rows.emplace_back(key);

@@ -162,6 +162,28 @@ WENGERT_INLINE Node* Walk::newest(const Node* n)
     return const_cast<Node*>(n);
 }
 
+/// Of a sweep whose nodes stay, as one that is recorded. Below a second run it goes on where it was: it does not pass again what other
+/// second runs have left between, which would be n² steps for n of them.
+WENGERT_INLINE Node* Walk::newest_of_runs(const Node* n)
+{
+    has_run_again_ = true;
+    for (;;) {
+        const auto in_run = [&] { return runs_.empty() || n->sequence >= runs_.back().second; };
+        while (n && !n->pending && in_run()) n = n->previous;
+        if (n && n->pending) {
+            while (!in_run()) runs_.pop_back();
+            return const_cast<Node*>(n);
+        }
+        if (n) {
+            n = runs_.back().first.get();
+            runs_.pop_back();
+        } else {  // one in between, which a function has captured after its first run
+            n = tape_.last();
+            runs_.clear();
+        }
+    }
+}
+
 WENGERT_INLINE void Walk::refuse_consumed(const Node& n) const
 {
     const auto& failure = detail::last_failure();
@@ -189,7 +211,8 @@ WENGERT_INLINE void Walk::report_birth(const Block& g) const
 
 WENGERT_INLINE void Walk::abandon() noexcept
 {
-    for (Node* n = current_; n && pending_ > 0;) {
+    Node* const from = has_run_again_ && pending_ > 0 ? const_cast<Node*>(tape_.last()) : current_;
+    for (Node* n = from; n && pending_ > 0;) {
         Node* before = n->previous;
         while (before && !before->pending) before = before->previous;
         if (n->pending) {
