@@ -68,8 +68,7 @@ WENGERT_INLINE void ScalarStream::open_for(std::uint64_t mask, std::uint64_t new
     if (!open_) {
         auto node = Ref<Node>::adopt(tape_.new_node(detail::scalar_primitive, 0, line));
         auto span = new_span();
-        if (spans_.size() == spans_.capacity())
-            spans_.reserve(2 * spans_.size() + 8);  // nothing is thrown below
+        if (spans_.size() == spans_.capacity()) spans_.reserve(2 * spans_.size() + 8);
         held_.push_back(node);
         span->node = node.get();
         span->begin = end();
