@@ -75,6 +75,12 @@ TEST_CASE_METHOD(OnHost, "another shape, and what only a long result shows")
         return n == 1 ? all : all + 1e-3 * wg::sin(all);
     };
     refuses(x, far);
+    const auto gradient = wg::grad([](const D& t) {
+        const auto parts = wg::checkpoint(
+            counted([](const D& u, int n) { return std::vector<D>(static_cast<std::size_t>(n), u * 2.0); }));
+        return sum(parts(t)[0]);
+    });
+    CHECK_THROWS_WITH(gradient(x), Catch::Contains("it gives 2 tensors, the first run gave 1"));
 }
 
 TEST_CASE_METHOD(OnHost, "runs that do the same are not refused, whatever their results are")

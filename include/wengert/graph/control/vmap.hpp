@@ -58,12 +58,12 @@ template <class A> inline constexpr bool are_keys = std::is_same_v<A, std::vecto
 /// What a row is given of an argument, and what the argument is held as.
 template <class A> using RowOf = std::conditional_t<are_keys<A>, Key, A>;
 template <class A> using RowsOf = std::conditional_t<are_keys<A>, KeyRows, A>;
-template <class A> RowsOf<A> held_rows(const A& x, const Site& at)
+template <class A> decltype(auto) held_rows(const A& x, const Site& at)
 {
     if constexpr (are_keys<A>)
         return KeyRows(x, at);
     else
-        return x;
+        return (x);
 }
 
 template <class F> class Vmapped : public Closure<Vmapped<F>> {

@@ -61,7 +61,10 @@ WENGERT_INLINE void demand_same_fingerprints(const std::vector<Fingerprint>& fir
                                              const std::vector<AnyTensor>& second,
                                              const std::vector<AnyTensor>& inputs, const Site& at)
 {
-    for (std::size_t k = 0; k < first.size() && k < second.size(); ++k) {
+    if (first.empty()) return;  // there were hooks, which may bring other digits back
+    if (first.size() != second.size())
+        results_differ(std::to_string(second.size()) + " tensors", std::to_string(first.size()), at);
+    for (std::size_t k = 0; k < first.size(); ++k) {
         const Fingerprint& a = first[k];
         const Fingerprint b(*second[k].value);
         if (!(a.shape == b.shape)) results_differ("shape " + to_string(b.shape), to_string(a.shape), at);
