@@ -35,14 +35,15 @@ Tensor<T, D> axis_moved(const Tensor<T, D>& x, std::int64_t from, std::int64_t t
     return there ? x : moveaxis(x, from, to, at);
 }
 
-/// Keys, one for each row, as scan has them: their bits, shape (rows, 2). In a row those of one key.
-struct KeyRows {
-    Tensor<std::int64_t> bits;
+/// Keys, one for each row, as scan has them: their bits, shape (rows, 2). In a row those of one key. A template: programs without it
+/// compile nothing of it.
+template <class Bits = std::int64_t> struct KeyRows {
+    Tensor<Bits> bits;
 
     KeyRows(const std::vector<Key>& keys, const Site& at)
-        : bits(AnyTensor{zeros_block(dtype_of<std::int64_t>(), {0, 2}), {}})
+        : bits(AnyTensor{zeros_block(dtype_of<Bits>(), {0, 2}), {}})
     {
-        std::vector<Tensor<std::int64_t>> rows;
+        std::vector<Tensor<Bits>> rows;
         for (const AnyTensor& key : read_tree(recorder(), keys).leaves) rows.emplace_back(key);
         if (!rows.empty()) bits = stack(rows, 0, at);
     }
@@ -57,11 +58,11 @@ struct KeyRows {
 template <class A> inline constexpr bool are_keys = std::is_same_v<A, std::vector<Key>>;
 /// What a row is given of an argument, and what the argument is held as.
 template <class A> using RowOf = std::conditional_t<are_keys<A>, Key, A>;
-template <class A> using RowsOf = std::conditional_t<are_keys<A>, KeyRows, A>;
+template <class A> using RowsOf = std::conditional_t<are_keys<A>, KeyRows<>, A>;
 template <class A> decltype(auto) held_rows(const A& x, const Site& at)
 {
     if constexpr (are_keys<A>)
-        return KeyRows(x, at);
+        return KeyRows<>(x, at);
     else
         return (x);
 }
@@ -115,7 +116,7 @@ private:
         std::int64_t rows = -1;
         std::size_t next = 0;
         const auto look = [&]<class A>(const A& argument, std::int64_t axis) {
-            if (std::is_same_v<A, KeyRows> && axis != 0)
+            if (std::is_same_v<A, KeyRows<>> && axis != 0)
                 fail<ShapeError>(
                     "vmap", "keys have one axis, of a key for each row: capture what all rows share", at);
             if (axis == VmapOptions::whole) return;
