@@ -119,6 +119,7 @@ TEST_CASE_METHOD(
         return sum(s);
     };
     CHECK(wg::allclose(wg::grad(chain)(x), wg::grad(plain)(x), 1e-13));
+    CHECK(wg::allclose(wg::hessian(chain)(x), wg::hessian(plain)(x), 1e-11));  // a recorded sweep
     const auto nested = [](const D& t) {
         D s = t;
         for (int i = 0; i < 8; ++i)
@@ -143,4 +144,24 @@ TEST_CASE_METHOD(
     w.requires_grad();
     const D mixed = wg::grad([&](const D& t) { return nested(t * w); })(x);
     CHECK(wg::allclose(mixed, wg::grad([&](const D& t) { return as_it_is(t * x); })(x), 1e-13));
+}
+
+TEST_CASE_METHOD(OnHost, "an error in a second run of a recorded sweep leaves nothing behind")
+{
+    int calls = 0, most = 1000;
+    const auto counted_step = [&](const D& u) {
+        if (++calls > most) throw std::runtime_error("too many");
+        return sin(u) + 0.1;
+    };
+    const auto chain = [&](const D& t) {
+        D s = t;
+        for (int i = 0; i < 6; ++i) s = wg::checkpoint(counted_step)(s);
+        return sum(s);
+    };
+    const auto recorded = [&](const D& t) { return sum(square(wg::grad(chain)(t))); };
+    const D slope = wg::grad(recorded)(x);
+    const int needed = std::exchange(calls, 0);
+    for (most = 1; most < needed; ++most, calls = 0)
+        CHECK_THROWS_AS(wg::grad(recorded)(x), std::runtime_error);
+    CHECK(same_bits(*wg::grad(recorded)(x).any().value, *slope.any().value));
 }

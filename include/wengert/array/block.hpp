@@ -88,8 +88,8 @@ void drop_elements(Block& b) noexcept;
 /// tensors for others.
 inline void* take_header(Thread& t)
 {
-    if (!t.blocks.has_free() && t.has_returned.load(std::memory_order_relaxed)) [[unlikely]]
-        drain_returned(t);
+    if (!t.blocks.has_free()) [[unlikely]]
+        take_returned(t);
     return t.blocks.take<sizeof(Block)>();
 }
 

@@ -90,6 +90,11 @@ inline Thread& current_thread()
 
 /// Destroys what other threads have handed back to t and nobody holds any more.
 void drain_returned(Thread& t) noexcept;
+inline void take_returned(Thread& t) noexcept
+{
+    if (t.has_returned.load(std::memory_order_relaxed)) [[unlikely]]
+        drain_returned(t);
+}
 
 namespace memory {
 

@@ -97,7 +97,7 @@ template <Number T> constexpr T square(T x) { return wrapping_multiply(x, x); }
 template <std::floating_point T>
 using BitsOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
-/// By the bits of the exponent. Compilers make no SIMD of comparisons of numbers behind a condition, as those may trap. (x − x is 0 for
+/// Neither NaN nor infinite, by the bits of the exponent. Compilers make no SIMD of comparisons of numbers behind a condition, as those may trap. (x − x is 0 for
 /// finite x alone, too, but not under -fassociative-math.)
 template <std::floating_point T> constexpr bool is_finite(T x)
 {

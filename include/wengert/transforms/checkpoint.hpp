@@ -69,19 +69,14 @@ template <class X> void give_arguments(RunRecorder& run, X& x, const Site& at)
         x);
 }
 
-/// Plain numbers may decide what F gives, and a RunLog does not see them: the results of both runs are compared then.
+/// Plain numbers may decide what F gives, and a RunLog does not see them: its results are compared number by number.
 template <class F> inline constexpr bool compares_results = false;
 template <class F>
     requires(F::compares_results)
 inline constexpr bool compares_results<F> = true;
 
-/// Throws TapeError where the second run's results differ from the first run's by more than rounding: what is recorded may be compiled
-/// otherwise than what is not.
-void demand_same_results(const std::vector<Ref<Block>>& first, const std::vector<AnyTensor>& second,
-                         const std::vector<AnyTensor>& inputs, const Site& at);
-
-/// What is kept of a result of the first run: sums of some of its elements, each with a weight of its own. Another function, another
-/// branch or another parameter of an operation gives others.
+/// Sums of some elements of a tensor, each with a weight of its own. Another function, another branch or another parameter of an
+/// operation gives others.
 struct Fingerprint {
     Shape shape;
     double sum = 0, size = 0;  ///< Σ wᵢ yᵢ, Σ |wᵢ yᵢ| over finite elements
@@ -89,18 +84,28 @@ struct Fingerprint {
     /// Σ is 0 for what is no real number, or lies on another device.
     explicit Fingerprint(const Block& y);
 };
-/// Throws TapeError where the second run's results have others, by more than rounding.
-void demand_same_fingerprints(const std::vector<Fingerprint>& first, const std::vector<AnyTensor>& second,
-                              const std::vector<AnyTensor>& inputs, const Site& at);
+
+/// What is kept of the first run's results.
+class FirstResults {
+public:
+    FirstResults() = default;  ///< nothing: hooks may bring other digits back
+    FirstResults(const std::vector<Ref<Block>>& results, bool whole);
+    /// Throws TapeError where the second run's differ by more than rounding: what is recorded may be compiled otherwise than what is not.
+    void demand_same(const std::vector<AnyTensor>& second, const std::vector<AnyTensor>& inputs,
+                     const Site& at) const;
+
+private:
+    std::vector<Ref<Block>> whole_;
+    std::vector<Fingerprint> fingerprints_;
+};
 
 template <class F, class Arguments> class CheckpointRule : public SectionRule {
 public:
-    /// `results`: of the first run, where they are compared as a whole.
-    CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log,
-                   std::vector<Ref<Block>> results, std::vector<Fingerprint> fingerprints, Captured beside)
+    CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log, FirstResults results,
+                   Captured beside)
         : SectionRule("checkpoint", rerun_function, std::move(beside)), function_(std::move(f)),
           shell_(tree::detail::copied(arguments)), log_(std::move(log)), results_(std::move(results)),
-          fingerprints_(std::move(fingerprints)), hooks_(Tape::current().hooks != nullptr)
+          hooks_(Tape::current().hooks != nullptr)
     {
         take_out_all(shell_);
     }
@@ -121,18 +126,14 @@ private:
         auto y = Argument<decltype(apply_at(*function_, at, x))>(apply_at(*function_, at, x));
         run.finish(at);
         std::vector<AnyTensor> leaves = leaves_of(y);
-        if (!results_.empty())
-            demand_same_results(results_, leaves, inputs, at);
-        else
-            demand_same_fingerprints(fingerprints_, leaves, inputs, at);
+        results_.demand_same(leaves, inputs, at);
         return leaves;
     }
 
     std::shared_ptr<F> function_;
     Arguments shell_;
     RunLog log_;
-    std::vector<Ref<Block>> results_;
-    std::vector<Fingerprint> fingerprints_;
+    FirstResults results_;
     bool hooks_;  ///< were there some in the first run?
 };
 
@@ -168,15 +169,12 @@ private:
         captured.levels &= tape.active;
         if (captured.levels & tape.forward_levels) return Y(apply_at(*function_, at, x));
         log.close();
-        std::vector<Ref<Block>> values, compared;
-        std::vector<Fingerprint> fingerprints;
+        std::vector<Ref<Block>> values;
         each_tensor([&](AnyTensor& t) { values.push_back(t.value = as_result(std::move(t.value))); }, y);
-        if (compares_results<F> && !tape.hooks)
-            compared = values;
-        else if (!tape.hooks)
-            for (const auto& b : values) fingerprints.emplace_back(*b);
-        auto rule = std::make_shared<CheckpointRule<F, Arguments>>(
-            function_, x, std::move(log), std::move(compared), std::move(fingerprints), std::move(captured));
+        FirstResults results;
+        if (!tape.hooks) results = FirstResults(values, compares_results<F>);
+        auto rule = std::make_shared<CheckpointRule<F, Arguments>>(function_, x, std::move(log),
+                                                                   std::move(results), std::move(captured));
         const auto recorded = record_section(inputs, values, std::move(rule), part_primitive, at,
                                              tape.communications != communications);
         std::size_t k = 0;

@@ -82,6 +82,18 @@ TEST_CASE("frozen, keys of rows are arguments: one trace serves all of them")
     }
 }
 
+TEST_CASE("a function that takes all keys is given all of them in every row")
+{
+    const auto sum_of_draws = [](const D& row, const Keys& all) {
+        D y = row;
+        for (const Key& k : all) y = y + wg::normal<double>(k, {3});
+        return y;
+    };
+    const D y = wg::vmap(sum_of_draws)(x, keys);
+    for (std::int64_t i = 0; i < 4; ++i) CHECK(alike(wg::copy(y(i)), sum_of_draws(x(i), keys)));
+    CHECK(alike(wg::freeze(wg::vmap(sum_of_draws))(x, keys), y));
+}
+
 TEST_CASE("rows without a key each, and keys that no row has, are refused")
 {
     CHECK_THROWS_AS(wg::vmap(noisy)(x, split(Key(1), 3)), wg::ShapeError);

@@ -176,6 +176,9 @@ TEST_CASE("a product that only guards is the product of one line")
                 for (ValueId k = 0; k < h.size(); ++k) {
                     if (!live[k] || !h.node(k).primitive || h.node(k).primitive->name != "matmul") continue;
                     CHECK(wg::element_count(h.node(k).shape) == (left ? 4 : 2));
+                    const Shape cut =
+                        left ? (ta ? Shape{3, 1} : Shape{1, 3}) : (tb ? Shape{1, 3} : Shape{3, 1});
+                    CHECK(h.node(h.node(k).inputs[left ? 0 : 1]).shape == cut);
                     ++products;
                 }
                 CHECK(products == 1);

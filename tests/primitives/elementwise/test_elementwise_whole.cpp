@@ -16,6 +16,8 @@ using D = Tensor<double>;
 
 namespace {
 
+__extension__ using Wide = __int128;
+
 template <class T> T mod_of(T x, T n)
 {
     if constexpr (std::is_floating_point_v<T>) {
@@ -23,8 +25,8 @@ template <class T> T mod_of(T x, T n)
         return r != 0 && (r < 0) != (n < 0) ? r + n : r;
     } else {
         if (n == 0) return 0;
-        const T r = x % n;
-        return r != 0 && (r < 0) != (n < 0) ? r + n : r;
+        const Wide r = static_cast<Wide>(x) % n;
+        return static_cast<T>(r != 0 && (r < 0) != (n < 0) ? r + n : r);
     }
 }
 template <class T> T quotient_of(T x, T n)
@@ -32,7 +34,7 @@ template <class T> T quotient_of(T x, T n)
     if constexpr (std::is_floating_point_v<T>)
         return std::nearbyint((x - mod_of(x, n)) / n);
     else
-        return n == 0 ? T(0) : static_cast<T>((std::int64_t{x} - mod_of(x, n)) / n);
+        return n == 0 ? T(0) : static_cast<T>((static_cast<Wide>(x) - mod_of(x, n)) / n);
 }
 
 template <class T> void check(const std::vector<T>& numbers, const std::vector<T>& by)
@@ -66,12 +68,28 @@ template <class T> void check(const std::vector<T>& numbers, const std::vector<T
 
 TEST_CASE("whole quotients and remainders of integers have the sign of the divisor")
 {
-    check<std::int64_t>(
-        {0, 1, -1, 6, 7, -7, 100, -100, (std::int64_t{1} << 53) - 1, -(std::int64_t{1} << 53) + 1},
-        {0, 1, -1, 3, -3, 7, -7, 1000, std::int64_t{1} << 52});
-    check<std::int32_t>({0, 5, -5, 2147483647, -2147483647}, {0, 2, -2, 65536, 2147483647});
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), third = most / 3, one = 1;
+    check<std::int64_t>({0, 1, -1, 6, 7, -7, 100, -100, (one << 53) + 1, most, -most, most - 1, most - 511,
+                         third, -third, 2 * third - 1, (one << 62) + 1, -most - 1},
+                        {0, 1, -3, 3, 7, -7, 1000, (one << 52) + 1, third, -third, third - 1, most, -most,
+                         (one << 62) - 1, -most - 1});
+    check<std::int32_t>({0, 5, -5, 2147483647, -2147483647, -2147483647 - 1},
+                        {0, 1, 2, -2, 65536, 2147483647, -2147483647 - 1});
     const Tensor<std::int64_t> i = wg::arange<std::int64_t>(6);
     CHECK(same_bits(*mod(i - 1, 6).any().value, *Tensor<std::int64_t>({5, 0, 1, 2, 3, 4}).any().value));
+}
+
+TEST_CASE("whole quotients and remainders of integers of every size")
+{
+    const auto numbers = [](std::uint64_t state) {
+        std::vector<std::int64_t> all;
+        for (int i = 0; i < 60; ++i) {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            all.push_back(static_cast<std::int64_t>(state) >> (i % 61));
+        }
+        return all;
+    };
+    check<std::int64_t>(numbers(1), numbers(2));
 }
 
 TEST_CASE("whole quotients and remainders of floating-point numbers")

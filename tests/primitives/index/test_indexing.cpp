@@ -136,3 +136,12 @@ TEST_CASE("what is out of range is refused with index, axis and shape", "[indexi
     CHECK_THROWS_WITH(take(x, Indices(), 0), contains("[take]") && contains("test_indexing.cpp"));
     CHECK_THROWS_WITH(one_hot<double>(Indices(), 3), contains("[one_hot]") && contains("test_indexing.cpp"));
 }
+
+TEST_CASE("a placeholder alone is a whole axis")
+{
+    using wengert::placeholders::_;
+    const Tensor<double> x = reshape(arange<double>(24), {2, 3, 4});
+    CHECK(allclose(view(x, _, 1), view(x, all(), 1), 0.0));
+    CHECK(view(x, _, _, 2).shape() == Shape{2, 3});
+    CHECK(allclose(view(x, 0, _, range(_, _, 2)), view(x, 0, all(), range(0, 4, 2)), 0.0));
+}

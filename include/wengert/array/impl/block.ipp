@@ -72,8 +72,7 @@ WENGERT_INLINE __attribute__((noinline)) void take_elements(Thread& t, Block* b,
         b->data = std::exchange(t.planned.data, nullptr);
         return;
     }
-    if (t.has_returned.load(std::memory_order_relaxed)) [[unlikely]]
-        drain_returned(t);
+    take_returned(t);
     try {
         b->data = static_cast<std::byte*>(t.pool.take(bytes, b->capacity));
     } catch (...) {

@@ -72,15 +72,20 @@ public:
     Vmapped(F f, VmapOptions options, const Site& made)
         : Closure<Vmapped>(made), function_(std::move(f)), options_(std::move(options))
     {}
+    /// f may take all keys as they are: then they are the same in every row.
     template <class... X> static constexpr bool accepts()
     {
-        return std::is_invocable_v<F&, RowOf<Argument<X>>&...>;
+        return std::disjunction_v<std::is_invocable<F&, RowOf<Argument<X>>&...>,
+                                  std::is_invocable<F&, Argument<X>&...>>;
     }
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
         static_assert((tree::contains_leaf<RowsOf<Argument<X>>> || ...),
                       "wengert: vmap: no argument has tensors, or a key for each row");
-        return mapped<RowOf<Argument<X>>...>(at, held_rows<Argument<X>>(argument(x), at)...);
+        if constexpr (std::is_invocable_v<F&, RowOf<Argument<X>>&...>)
+            return mapped<RowOf<Argument<X>>...>(at, held_rows<Argument<X>>(argument(x), at)...);
+        else
+            return mapped<Argument<X>...>(at, argument(x)...);
     }
 
 private:

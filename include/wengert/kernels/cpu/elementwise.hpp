@@ -26,12 +26,15 @@ void lane_loop(std::size_t n, const void* const* in, void* to)
 /// How an element lies in memory: compilers make no SIMD of loads of bool.
 template <class T> using Stored = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
 
+/// How many elements a plain loop has in a block.
+inline constexpr std::size_t block_length = 64;
+
 /// Operands of several types, integers, truth values. Blocks of a fixed size are what compilers make SIMD of at -O2; their operands are
 /// found by pointers of the loop's own, which a result of bytes cannot change. A result may lie where an operand lies.
 template <class F, class A, class Out, class... In> struct ScalarLoop {
     template <std::size_t... k> static void run(std::size_t n, const void* const* in, void* to)
     {
-        constexpr std::size_t block = 64;
+        constexpr std::size_t block = block_length;
         const void* const x[] = {in[k]...};
         auto* const out = static_cast<Stored<Out>*>(to);
         std::size_t i = 0;

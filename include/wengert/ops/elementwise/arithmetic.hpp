@@ -267,6 +267,7 @@ Tensor<T, D> masked_fill(const Tensor<T, D>& x, const std::type_identity_t<Tenso
 {
     return apply_elementwise<Where, T>(value.at, mask, *value, x);
 }
+/// True where x is neither NaN nor infinite, as rules call it.
 template <class T, class D>
 Tensor<bool, D> is_finite(const Tensor<T, D>& x, const Site& at = {__builtin_FILE(), __builtin_LINE()})
 {

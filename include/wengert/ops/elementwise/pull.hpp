@@ -38,7 +38,7 @@ template <class P, std::size_t i, std::size_t... k> struct PullOf {
     template <class A, class T, class... Value>
     static void scalars(std::size_t n, const void* const* in, void* to)
     {
-        constexpr std::size_t block = 64;
+        constexpr std::size_t block = kernels::block_length;
         const void* const x[] = {in[0], (bits >> k & 1 ? in[slot(k)] : nullptr)...};
         T* const out = static_cast<T*>(to);
         const T probe = probe_of<T>(), *const g = static_cast<const T*>(in[0]);

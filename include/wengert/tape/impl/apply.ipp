@@ -118,8 +118,7 @@ WENGERT_INLINE AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* 
 {
     Tape& tape = Tape::current();
     Thread& t = tape.thread();
-    if (t.has_returned.load(std::memory_order_relaxed)) [[unlikely]]
-        drain_returned(t);
+    take_returned(t);
     const std::size_t n = p.arity;
     const std::uint64_t mask = tape.dependence(in, n, p.name, at);
     if (detail::small_and_unseen(tape, t, p, in, mask))
@@ -149,8 +148,7 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
                                 Ref<Block> value, const void* op, const Site& at)
 {
     Tape& tape = Tape::current();
-    if (tape.thread().has_returned.load(std::memory_order_relaxed)) [[unlikely]]
-        drain_returned(tape.thread());
+    take_returned(tape.thread());
     const std::uint64_t mask = tape.dependence(in, n, p.name, at);
     AnyTensor out{std::move(value), {}};
     if (detail::looks_for_births(tape)) [[unlikely]]

@@ -42,12 +42,14 @@ inline double greatest_number(const std::vector<AnyTensor>& of)
                     at);
 }
 
+inline constexpr std::size_t most_in_sum = 4096;  ///< elements of a fingerprint, and fewer than twice as many
+
 WENGERT_INLINE Fingerprint::Fingerprint(const Block& y) : shape(y.shape)
 {
     if (!row_of(y.dtype).real || y.device() || y.count == 0) return;
     const Ref<Block> b = contiguous(Ref<Block>(const_cast<Block*>(&y)));
     with_real(b->dtype, [&]<class T>() {
-        const std::size_t step = b->count / 4096 | 1;
+        const std::size_t step = b->count / most_in_sum | 1;
         double weight = 1;
         for (std::size_t i = 0; i < b->count; i += step) {
             weight = weight < 1.4 ? weight + 0.6180339887498949 : weight - 0.3819660112501051;  // in [1, 2]
@@ -57,45 +59,55 @@ WENGERT_INLINE Fingerprint::Fingerprint(const Block& y) : shape(y.shape)
     });
 }
 
-WENGERT_INLINE void demand_same_fingerprints(const std::vector<Fingerprint>& first,
-                                             const std::vector<AnyTensor>& second,
-                                             const std::vector<AnyTensor>& inputs, const Site& at)
+inline void demand_same(const Fingerprint& a, const AnyTensor& y, const std::vector<AnyTensor>& inputs,
+                        const Site& at)
 {
-    if (first.empty()) return;  // there were hooks, which may bring other digits back
-    if (first.size() != second.size())
-        results_differ(std::to_string(second.size()) + " tensors", std::to_string(first.size()), at);
-    for (std::size_t k = 0; k < first.size(); ++k) {
-        const Fingerprint& a = first[k];
-        const Fingerprint b(*second[k].value);
-        if (!(a.shape == b.shape)) results_differ("shape " + to_string(b.shape), to_string(a.shape), at);
-        const double digits = std::ldexp(1.0, 1 - row_of(second[k].value->dtype).digits);
-        if (std::abs(a.sum - b.sum) <= std::sqrt(digits) * (a.size + b.size)) continue;
-        const double count = static_cast<double>(std::min<std::size_t>(second[k].value->count, 4096));
-        if (std::abs(a.sum - b.sum) <= 1000 * digits * count * greatest_number(inputs)) continue;
-        results_differ("other values of shape " + to_string(b.shape), "those that were used", at);
-    }
+    const Fingerprint b(*y.value);
+    if (!(a.shape == b.shape)) results_differ("shape " + to_string(b.shape), to_string(a.shape), at);
+    const double digits = std::ldexp(1.0, 1 - row_of(y.value->dtype).digits);
+    const double difference = std::abs(a.sum - b.sum);
+    if (difference <= std::sqrt(digits) * (a.size + b.size)) return;
+    const double count = static_cast<double>(std::min(y.value->count, most_in_sum));
+    if (difference <= 1000 * digits * count * greatest_number(inputs)) return;
+    results_differ("other values of shape " + to_string(b.shape), "those that were used", at);
 }
 
-WENGERT_INLINE void demand_same_results(const std::vector<Ref<Block>>& first,
-                                        const std::vector<AnyTensor>& second,
-                                        const std::vector<AnyTensor>& inputs, const Site& at)
+/// `most`, `most_in`: the largest numbers in all results and arguments.
+inline void demand_same(const Block& a, const AnyTensor& y, double most, double most_in, const Site& at)
 {
-    if (first.size() != second.size())
-        results_differ(std::to_string(second.size()) + " tensors", std::to_string(first.size()), at);
+    const Block& b = *y.value;
+    if (!(a.shape == b.shape)) results_differ("shape " + to_string(b.shape), to_string(a.shape), at);
+    const double digits = std::ldexp(1.0, 1 - row_of(a.dtype).digits);
+    const double rounding = std::sqrt(digits) * most + 1000 * digits * most_in;
+    std::vector<double> now;
+    each_number(y.value, [&](std::size_t, double v) { now.push_back(v); });
+    each_number(Ref<Block>(const_cast<Block*>(&a)), [&](std::size_t i, double v) {
+        const bool same = v == now[i] || (std::isnan(v) && std::isnan(now[i]));
+        if (!same && !(std::abs(v - now[i]) <= rounding))
+            results_differ(digits_of(now[i], 9), digits_of(v, 9), at);
+    });
+}
+
+WENGERT_INLINE FirstResults::FirstResults(const std::vector<Ref<Block>>& results, bool whole)
+{
+    if (whole)
+        whole_ = results;
+    else
+        for (const auto& b : results) fingerprints_.emplace_back(*b);
+}
+
+WENGERT_INLINE void FirstResults::demand_same(const std::vector<AnyTensor>& second,
+                                              const std::vector<AnyTensor>& inputs, const Site& at) const
+{
+    const std::size_t count = whole_.size() + fingerprints_.size();
+    if (count == 0) return;
+    if (count != second.size())
+        results_differ(std::to_string(second.size()) + " tensors", std::to_string(count), at);
+    for (std::size_t k = 0; k < fingerprints_.size(); ++k)
+        detail::demand_same(fingerprints_[k], second[k], inputs, at);
+    if (whole_.empty()) return;
     const double most = greatest_number(second), most_in = greatest_number(inputs);
-    for (std::size_t k = 0; k < first.size(); ++k) {
-        const Block &a = *first[k], &b = *second[k].value;
-        if (!(a.shape == b.shape)) results_differ("shape " + to_string(b.shape), to_string(a.shape), at);
-        const double digits = std::ldexp(1.0, 1 - row_of(a.dtype).digits);
-        const double rounding = std::sqrt(digits) * most + 1000 * digits * most_in;
-        std::vector<double> now;
-        each_number(second[k].value, [&](std::size_t, double v) { now.push_back(v); });
-        each_number(first[k], [&](std::size_t i, double v) {
-            const bool same = v == now[i] || (std::isnan(v) && std::isnan(now[i]));
-            if (!same && !(std::abs(v - now[i]) <= rounding))
-                results_differ(digits_of(now[i], 9), digits_of(v, 9), at);
-        });
-    }
+    for (std::size_t k = 0; k < count; ++k) detail::demand_same(*whole_[k], second[k], most, most_in, at);
 }
 
 }  // namespace wengert::detail
