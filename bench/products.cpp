@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 #include <wengert/kernels/about.hpp>
-#include <wengert/kernels/cpu/gemm.hpp>
+#include <wengert/kernels/cpu/impl/gemm.ipp>
 
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 

@@ -19,13 +19,13 @@ INCLUDE, PAGE = ROOT / "include" / "wengert", ROOT / "docs" / "reference.md"
 # NAME, or NAME=NUMPY where NumPy calls it otherwise, NAME=- where it has no such thing; Class.member for members; NAME@PARAMETER
 # for the one of several functions that has it.
 TASKS = {
-    "Creation": "zeros ones full zeros_like ones_like full_like eye arange linspace copy broadcast_to cast=astype "
+    "Creation": "zeros ones full zeros_like ones_like full_like eye arange linspace logspace copy broadcast_to cast=astype "
                 "Tensor=array Tensor.defined=- tensor=array borrow=- from_dlpack to_dlpack=__dlpack__ Shape=- DType=dtype",
     "Looking at a tensor": "Tensor.shape Tensor.dimension=ndim Tensor.size Tensor.dtype Tensor.strides Tensor.data=- "
                            "Tensor.array=- Tensor.item Tensor.T=T Tensor.reshape=reshape Tensor.sum=sum Tensor.mean=mean allclose operator<<=array2string to_string=- element_count=-",
     "Arithmetic and comparisons": "operator+=add operator-=subtract operator*=multiply operator/=divide add subtract multiply "
                                   "divide negative operator<=less less less_equal greater greater_equal equal not_equal "
-                                  "logical_and logical_or logical_not where masked_fill=ma.filled is_finite=isfinite isfinite isnan nan_to_num maximum minimum clip",
+                                  "logical_and logical_or logical_not where masked_fill=ma.filled is_finite=isfinite isfinite isnan isinf nan_to_num maximum minimum clip",
     "Functions of elements": "abs sign floor ceil trunc round=round square sqrt reciprocal exp expm1 log log1p log2 log10 pow=power "
                              "hypot sin cos tan asin=arcsin acos=arccos atan=arctan atan2=arctan2 sinh cosh tanh asinh=arcsinh acosh=arccosh atanh=arctanh exp2 cbrt fmod remainder=- mod floor_divide erf=- erfc=- erfcx=- erfinv=- logaddexp xlogy=- log_sigmoid=- tgamma=- lgamma=- digamma=- "
                              "sigmoid=- normal_cdf=- softplus=- relu=- gelu=- silu=- elementwise=vectorize",
@@ -37,6 +37,9 @@ TASKS = {
     "Order": "sort argsort topk=- median quantile searchsorted interp",
     "Groups, counts, curves (`arrays.hpp`)": "segment_max=- segment_min=- segment_mean=- scatter_max=maximum.at scatter_min=minimum.at "
                                              "unique bincount histogram cubic_spline=- CubicSpline=- SplineEnds=- solve_tridiagonal=-",
+    "Statistics, convolutions, places (`arrays.hpp`)": "cov corrcoef average nansum nanmean nanmax nanmin ptp count_nonzero "
+                                                      "convolve correlate ConvolveMode=- gradient diag digitize isclose "
+                                                      "flatnonzero nonzero extract",
     "Special functions (`special.hpp`)": "beta=- betaln=- betainc=- gammainc=- gammaincc=- cyl_bessel_j=- cyl_neumann=- cyl_bessel_i=- "
                                          "cyl_bessel_k=- comp_ellint_1=- comp_ellint_2=- ellint_1=- ellint_2=- riemann_zeta=- lambert_w=-",
     "Indexing": "Tensor.operator()=- Tensor.operator[]=- view=- View=- range=- newaxis ellipsis=- take gather=take scatter_add=add.at "
@@ -63,7 +66,7 @@ TASKS = {
     "Tape and backward": "backward=- BackwardOptions=- Tensor.requires_grad=- Tensor.is_leaf=- Tensor.grad=- "
                          "Tensor.zero_grad=- Tensor.detach=- stop_gradient=- NoGrad=- AllowNaN=- TapeScope=- Tape=- "
                          "SavedTensorHooks=- save_on_disk=- save_on_host=- save_as_float32=- save_as_bfloat16=-",
-    "Transforms": "grad=- value_and_grad=- vjp=- jvp=- jacobian=- hessian=- hvp=- custom_vjp=- custom_jvp=- preaccumulate=- "
+    "Transforms": "grad=- value_and_grad=- HasAux=- vjp=- jvp=- jacobian=- hessian=- hvp=- custom_vjp=- custom_jvp=- preaccumulate=- "
                   "checkpoint=- vmap=vectorize VmapOptions=-",
     "Scalar code (`scalar.hpp`)": "Real=- Real.value=- Real.is_active=- Real.detach=- Real.requires_grad=- Real.grad=- "
                                   "Real.set_value=- is_real_number=- elements=- real@x=- kernel=- KernelOptions=- for_each=- "

@@ -6,9 +6,7 @@
 
 #include <wengert/ops/elementwise/activations.hpp>
 #include <wengert/ops/arg_reductions.hpp>
-#include <wengert/ops/arrays/counts.hpp>
-#include <wengert/ops/arrays/extremes.hpp>
-#include <wengert/ops/arrays/spline.hpp>
+#include <wengert/arrays.hpp>
 #include <wengert/ops/elementwise/cast.hpp>
 #include <wengert/ops/composed/arrange.hpp>
 #include <wengert/ops/composed/contractions.hpp>
@@ -347,6 +345,28 @@ void products(Visit visit) {
     visit("cross_entropy", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) { return cross_entropy(a, argmax(b, -1)); }, Asks{2, true, 2, true});
 }
 
+/// Of arrays.hpp, but for what gathers and orders have.
+template <class Visit>
+void statistics(Visit visit) {
+    visit("convolve", [](const auto& a, const auto& b) { return convolve(a, b) * convolve(b, a, wengert::ConvolveMode::full); }, Asks{1, true, 2, false, 3, true});
+    visit("convolve_same", [](const auto& a, const auto& b) { return convolve(a, view(b, ellipsis(), range(placeholders::_, placeholders::_, 2)), wengert::ConvolveMode::same); }, Asks{1, true, 2, false, 3, true});
+    visit("correlate", [](const auto& a, const auto& b) { return correlate(concatenate({a, b}, -1), b) + correlate(b, sin(a), wengert::ConvolveMode::valid); }, Asks{1, true, 2, false, 3, true});
+    visit("gradient", []<class T, class D>(const Tensor<T, D>& a, const Tensor<T, D>& b) {
+        const auto both = wengert::concatenate({a, b, a * b}, 0);
+        return gradient(both, 0.5, 0) * gradient(both, cumsum(exp(view(flatten(both), range(placeholders::_, both.shape()[0])))), 0);
+    }, Asks{1, true});
+    visit("cov", [](const auto& a, const auto& b) { return cov(a) + corrcoef(b + a * a) + cov(a, 0); }, Asks{2, true, 2, true, 2});
+    visit("average", [](const auto& a, const auto& b) { return average(a, exp(b), -1) + average(a, exp(b)); }, Asks{1, true});
+    visit("nansum", [](const auto& a, const auto& b) { return nansum(a) * nansum(b, {-1}); }, Asks{1});
+    visit("nanmean", [](const auto& a, const auto& b) { return nanmean(a, {0}) + nanmean(b); }, Asks{1, true});
+    visit("nanmax", [](const auto& a, const auto& b) { return nanmax(a, {-1}) - nanmin(b, {-1}) + nanmax(b) * nanmin(a); }, Asks{1, true});
+    visit("ptp", [](const auto& a, const auto& b) { return ptp(a, {-1}) * ptp(b); }, Asks{1, true});
+    visit("count_nonzero", [](const auto& a, const auto& b) { return count_nonzero(a < b, {-1}) + count_nonzero(floor(a)); }, Asks{1, false, 0});
+    visit("diag", [](const auto& a, const auto& b) { return diag(flatten(a), 1) + diag(flatten(b), -1); });
+    visit("diagonal_of", [](const auto& a, const auto& b) { return diagonal(a, 1) * diagonal(b, 1) + diagonal(b, 9).size(); }, Asks{2});
+    visit("isclose", [](const auto& a, const auto& b) { return isclose(a, b, 0.5) & ~isinf(a); }, Asks{.order = 0});
+}
+
 template <class Visit>
 void randoms(Visit visit) {
     visit("uniform", []<class T, class D>(const Tensor<T, D>& x) { return x * uniform<T, D>(Key(3), x.shape(), T(-1), T(2)); });
@@ -368,7 +388,7 @@ template <class One, class Two> void numbers_of(One one, Two two)
 template <class One, class Two> void arrays_of(One one, Two two)
 {
     folds(one), scans(one), orders(one), views(one), moves(one);
-    stores(two), gathers(two), products(two), randoms(one);
+    stores(two), gathers(two), products(two), randoms(one), statistics(two);
 }
 
 }  // namespace primitives

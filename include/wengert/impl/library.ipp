@@ -5,6 +5,7 @@
 #include "../ops/index/impl/run.ipp"
 
 #ifdef WENGERT_COMPILED
+#include "../kernels/cpu/impl/gemm.ipp"
 #include "../ops/impl/tensor_rule.ipp"
 
 namespace wengert::kernels {

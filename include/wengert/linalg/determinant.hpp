@@ -88,7 +88,7 @@ struct LogDeterminant {
     Tensor<T> push(const Tensor<T>&, const Tensor<T>& da, const Tensor<T>& f, const Tensor<T>& a,
                    const Tensor<T>&) const
     {
-        return sum(diagonal(LuSolve::solved(f, a, da, false), Site{}), -1, false, Site{});
+        return sum(diagonal(LuSolve::solved(f, a, da, false), 0, Site{}), -1, false, Site{});
     }
 };
 
@@ -128,7 +128,7 @@ struct Cofactors {
                    const Tensor<T>& c) const
     {
         const Tensor<T> h = LuSolve::solved(f, a, da, false);  // A⁻¹ Ȧ
-        return c * detail::as_matrix(sum(diagonal(h, Site{}), -1, false, Site{})) -
+        return c * detail::as_matrix(sum(diagonal(h, 0, Site{}), -1, false, Site{})) -
                detail::times(c, detail::transposed(h));
     }
 

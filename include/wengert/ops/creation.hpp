@@ -180,19 +180,39 @@ Tensor<T, Device> arange(std::type_identity_t<detail::GivenNumber<T>> stop,
     return arange<T, Device>(T(0), stop, T(1), at);
 }
 
+namespace detail {
+
+template <class T> Ref<Block> equally_spaced(T first, T last, std::int64_t n)
+{
+    auto out = make_block(dtype_of<T>(), Shape{n});
+    T* x = out->template as<T>();
+    const T step = n > 1 ? (last - first) / static_cast<T>(n - 1) : T(0);
+    for (std::int64_t i = 0; i < n; ++i)
+        x[i] = n > 1 && i == n - 1 ? last : stepped(first, static_cast<T>(i), step);
+    return out;
+}
+
+}  // namespace detail
+
 /// n numbers from `first` to `last`, both included, at equal distances.
 template <Differentiable T, class Device = cpu>
 Tensor<T, Device> linspace(std::type_identity_t<T> first, std::type_identity_t<T> last, std::int64_t n,
                            Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    const Shape shape{n};
-    check_shape("linspace", shape, at);
-    return detail::new_tensor<T, Device>("linspace", at, [&] {
-        auto out = make_block(dtype_of<T>(), shape);
-        T* x = out->template as<T>();
-        const T step = n > 1 ? (last - first) / static_cast<T>(n - 1) : T(0);
-        for (std::int64_t i = 0; i < n; ++i)
-            x[i] = n > 1 && i == n - 1 ? last : detail::stepped(first, static_cast<T>(i), step);
+    check_shape("linspace", Shape{n}, at);
+    return detail::new_tensor<T, Device>("linspace", at,
+                                         [&] { return detail::equally_spaced<T>(first, last, n); });
+}
+/// base to the power of n numbers from `first` to `last`, both included, at equal distances.
+template <Differentiable T, class Device = cpu>
+Tensor<T, Device> logspace(std::type_identity_t<T> first, std::type_identity_t<T> last, std::int64_t n,
+                           std::type_identity_t<T> base = 10, Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    check_shape("logspace", Shape{n}, at);
+    return detail::new_tensor<T, Device>("logspace", at, [&] {
+        auto out = detail::equally_spaced<T>(first, last, n);
+        T* const x = out->template as<T>();
+        for (std::int64_t i = 0; i < n; ++i) x[i] = std::pow(base, x[i]);
         return out;
     });
 }

@@ -271,12 +271,18 @@ Tensor<T, D> triu(const Tensor<T, D>& x, std::int64_t k = 0, Site at = {__builti
     detail::needs_matrix("triu", x, at);
     return apply<Triu, T>(Triu{{k}}, at, x);
 }
-/// The main diagonal of the last two axes, a view. Throws ShapeError for fewer than two axes.
+/// The k-th diagonal of the last two axes, the main one, or above it for k > 0; a view. Throws ShapeError for fewer than two axes.
 template <class T, class D>
-Tensor<T, D> diagonal(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
+Tensor<T, D> diagonal(const Tensor<T, D>& x, std::int64_t k = 0,
+                      Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::needs_matrix("diagonal", x, at);
-    return apply<Diagonal, T>(Diagonal{x.shape("diagonal", at)}, at, x);
+    if (k == 0) return apply<Diagonal, T>(Diagonal{x.shape("diagonal", at)}, at, x);
+    const std::size_t axis = x.dimension() - (k > 0 ? 1 : 2);
+    const std::int64_t n = x.shape()[axis],
+                       first = k > 0 ? std::min(k, n) : n - std::max(n + k, std::int64_t(0));
+    return diagonal(apply<Split, T>(Split{{Selection::part(x.shape(), axis, first, n - first)}}, at, x), 0,
+                    at);
 }
 
 }  // namespace wengert

@@ -1,30 +1,46 @@
-// grad, value_and_grad, vjp: reverse mode as functions from functions to functions.
+// grad and value_and_grad: gradients as functions from functions to functions.
 #pragma once
 
 #include <optional>
 
-#include "level.hpp"
+#include "vjp.hpp"
 
 namespace wengert {
 
 namespace detail {
 
-/// The cotangent that a sweep has left on a variable, zeros where none arrived.
-template <class T, class D> Tensor<T, D> cotangent_of(const Tensor<T, D>& variable)
-{
-    const AnyTensor& any = variable.any();
-    if constexpr (is_differentiable<T>)
-        if (any.node && any.node->cotangent.value) return Tensor<T, D>(any.node->cotangent);
-    return Tensor<T, D>(
-        AnyTensor{made_in_run(zeros_beside(*any.value, dtype_of<T>(), variable.shape())), {}});
-}
-
-template <class X> X cotangents_of(const X& variables)
-{
-    return tree::map([]<class T, class D>(const Tensor<T, D>& t) { return cotangent_of(t); }, variables);
-}
-
 template <std::size_t k, std::size_t... I> inline constexpr bool one_of = ((k == I) || ...);
+
+/// f, which returns (loss, more). Only the loss is differentiated.
+template <class F> struct WithAux : ClosureBase {
+    F function;
+    explicit WithAux(F f) : function(std::move(f)) {}
+    template <class... X>
+        requires std::is_invocable_v<F&, X...>
+    decltype(auto) operator()(X&&... x)
+    {
+        return std::invoke(function, std::forward<X>(x)...);
+    }
+    template <class... X> decltype(auto) at_line(const Site& at, X&&... x)
+    {
+        return call_at(function, at, std::forward<X>(x)...);
+    }
+};
+template <class F> inline constexpr bool has_more = false;
+template <class F> inline constexpr bool has_more<WithAux<F>> = true;
+template <class Y> inline constexpr bool is_pair = false;
+template <class L, class More> inline constexpr bool is_pair<std::pair<L, More>> = true;
+
+/// What grad differentiates of a result y of f.
+template <class F, class Y> const auto& loss_of(const Y& y)
+{
+    static_assert(!has_more<F> || is_pair<Y>,
+                  "wengert: with has_aux the function returns std::pair(loss, more)");
+    if constexpr (has_more<F> && is_pair<Y>)
+        return y.first;
+    else
+        return y;
+}
 
 /// What a function gives that grad differentiates. Asked first, so that a compiler says this alone.
 template <class Y> consteval bool is_loss()
@@ -32,7 +48,7 @@ template <class Y> consteval bool is_loss()
     static_assert(
         is_tensor<Y>,
         "wengert: grad differentiates a function that returns one tensor with a single element. Of more "
-        "results, differentiate one and keep the others: detach(), or vjp of the pair");
+        "results, differentiate the first of a pair and keep the other: value_and_grad(f, has_aux)");
     if constexpr (is_tensor<Y>)
         static_assert(is_differentiable<typename Y::value_type>,
                       "wengert: grad needs a floating-point result (float or double)");
@@ -81,7 +97,7 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
         return std::pair(Y(), std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>());
     } else if constexpr (of_numbers<Y, X...>) {
         return ByTensors<X...>::template reverse<I...>(f, transform, at, x...);
-    } else if constexpr (!is_loss<Y>()) {
+    } else if constexpr (!is_loss<std::decay_t<decltype(loss_of<F>(std::declval<Y&>()))>>()) {
         return *static_cast<std::pair<Y, std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>>*>(nullptr);
     } else {
         Tape& tape = Tape::current();
@@ -90,19 +106,32 @@ auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
         auto variables = lift_arguments<I...>(level, transform, at, std::index_sequence_for<X...>(), x...);
         auto arguments = variables;  // f may take them by reference and write to them
         auto y = Argument<decltype(apply_at(f, at, arguments))>(apply_at(f, at, arguments));
-        check_scalar(y, transform, at);
-        report_lost(tape, level, transform, at, y);
+        const auto& loss = loss_of<F>(y);
+        check_scalar(loss, transform, at);
+        report_lost(tape, level, transform, at, loss);
         std::optional<Walk> walk(std::in_place, tape, level, false);
-        if (walk->reaches(y.any().node.get()))
-            walk->run(y.any().node, ones_of(y));
+        if (walk->reaches(loss.any().node.get()))
+            walk->run(loss.any().node, ones_of(loss));
         else if (walk->is_obliged())
             walk->run(nullptr, 0);
         std::tuple<std::tuple_element_t<I, std::tuple<X...>>...> gradients(
             cotangents_of(std::get<I>(variables))...);
         walk.reset();
         scope.close();
-        return std::pair(lower(y, level, at), std::move(gradients));
+        if constexpr (has_more<F>)
+            return std::pair(lower_tree(y, level, at), std::move(gradients));
+        else
+            return std::pair(lower(y, level, at), std::move(gradients));
     }
+}
+
+/// The gradients, and the only one by itself.
+template <class... X> auto alone(std::tuple<X...> gradients)
+{
+    if constexpr (sizeof...(X) == 1)
+        return std::get<0>(std::move(gradients));
+    else
+        return gradients;
 }
 
 // What grad and value_and_grad return: classes with short names, because a debugger shows them on every call.
@@ -114,10 +143,7 @@ public:
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
         auto [value, gradients] = reverse<I...>(function_, "grad", at, argument(x)...);
-        if constexpr (sizeof...(I) == 1)
-            return std::pair(std::move(value), std::move(std::get<0>(gradients)));
-        else
-            return std::pair(std::move(value), std::move(gradients));
+        return std::pair(std::move(value), alone(std::move(gradients)));
     }
 
 private:
@@ -130,11 +156,12 @@ public:
     template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
-        auto gradients = reverse<I...>(function_, "grad", at, argument(x)...).second;
-        if constexpr (sizeof...(I) == 1)
-            return std::move(std::get<0>(gradients));
-        else
-            return gradients;
+        if constexpr (has_more<F>) {
+            auto [value, gradients] = reverse<I...>(function_, "grad", at, argument(x)...);
+            return std::pair(alone(std::move(gradients)), std::move(value.second));
+        } else {
+            return alone(reverse<I...>(function_, "grad", at, argument(x)...).second);
+        }
     }
 
 private:
@@ -163,125 +190,21 @@ template <std::size_t... I, class F> auto grad(F f, Site at = {__builtin_FILE(),
         return detail::Grad<F, I...>(std::move(f), at);
 }
 
-namespace detail {
-
-/// What vjp returns: maps a cotangent of f's result to those of its arguments, as often as wanted.
-template <class Y, class... X> class Pullback {
-public:
-    Pullback(Y y, std::tuple<X...> variables, const LevelScope& scope, std::vector<Ref<Node>> obliged)
-        : y_(std::move(y)), variables_(std::move(variables)), level_(scope.level()), start_(scope.start()),
-          obliged_(std::move(obliged))
-    {}
-
-    auto operator()(const Y& cotangent, Site at = {__builtin_FILE(), __builtin_LINE()}) const
-    {
-        Tape& tape = Tape::current();
-        Walk walk(tape, level_, start_, ~std::uint64_t{0}, true);
-        std::vector<Root> roots;
-        zip_at(
-            "vjp", at,
-            [&]<class T, class D>(const Tensor<T, D>& y, const Tensor<T, D>& g) {
-                if (const auto root = root_of(walk, y, g, at)) roots.push_back(*root);
-            },
-            y_, cotangent);
-        run(walk, roots);
-        if constexpr (sizeof...(X) == 1)
-            return cotangents_of(std::get<0>(variables_));
-        else
-            return std::apply([](const X&... x) { return std::tuple<X...>(cotangents_of(x)...); },
-                              variables_);
-    }
-
-private:
-    using Root = std::pair<Node*, AnyTensor>;
-    template <class T, class D>
-    static std::optional<Root> root_of(Walk& walk, const Tensor<T, D>& y, const Tensor<T, D>& g,
-                                       const Site& at)
-    {
-        if (!(g.shape("vjp", at) == y.shape("vjp", at)))
-            fail<ShapeError>("vjp",
-                             "the cotangent's shape " + to_string(g.shape()) + " is not the result's, " +
-                                 to_string(y.shape()),
-                             at);
-        if constexpr (is_differentiable<T>)
-            if (walk.reaches(y.any().node.get())) {
-                if (y.any().node->tape != &walk.tape())
-                    fail<TapeError>(
-                        "vjp", "this pullback belongs to another thread or to a tape that has ended", at);
-                demand_recorded(g.any(), "vjp", at, walk.start());
-                Ref<Block> given = g.any().value;
-                if (Recorder* const r = recorder(); r && g.any().node) [[unlikely]] {
-                    given = another_header(given);  // no operation takes it where the sweep runs as kernels
-                    r->alias(g.any(), given, at);
-                }
-                return Root(y.any().node.get(),
-                            {beside("vjp", std::move(given), *y.any().value, at), g.any().node});
-            }
-        return {};
-    }
-    /// One sweep for each result, in order. What is obliged to be passed is passed once, by a sweep from all of them.
-    void run(Walk& walk, std::vector<Root>& roots) const
-    {
-        if (!obliged_.empty()) return walk.run(roots.data(), roots.size(), &obliged_);
-        for (Root& root : roots) walk.run(&root, 1, &obliged_);
-    }
-
-    Y y_;
-    std::tuple<X...> variables_;
-    std::size_t level_;
-    std::uint64_t start_;
-    std::vector<Ref<Node>> obliged_;
+/// Says that f returns (loss, more): value_and_grad(f, has_aux)(x) = ((loss, more), gradient) and grad(f, has_aux)(x) =
+/// (gradient, more). `more` may be anything that a transform's function returns; derivatives of another transform pass through it.
+struct HasAux {
+    explicit HasAux() = default;
 };
+inline constexpr HasAux has_aux{};
 
-template <class F, class... X> auto vjp_tensors(F& f, const Site& at, const X&... x)
+template <std::size_t... I, class F>
+auto value_and_grad(F f, HasAux, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    Tape& tape = Tape::current();
-    LevelScope scope(tape, false);
-    std::tuple<X...> variables(lift_tree(x, scope.level(), "vjp", at)...);
-    std::tuple<X...> arguments = variables;  // f may take them by reference and write to them
-    using Y = Argument<decltype(apply_at(f, at, arguments))>;
-    Y y = apply_at(f, at, arguments);
-    report_lost(tape, scope.level(), "vjp", at, y);
-    std::vector<Ref<Node>> obliged = tape.obliged;
-    scope.close();
-    return std::pair(lower_tree(y, scope.level(), at),
-                     Pullback<Y, X...>(y, variables, scope, std::move(obliged)));
+    return value_and_grad<I...>(detail::WithAux<F>(std::move(f)), at);
 }
-
-template <class F, class... X> auto vjp_at(F& f, const Site& at, const X&... x)
+template <std::size_t... I, class F> auto grad(F f, HasAux, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    static_assert(visible<X...>);
-    if constexpr (of_numbers<decltype(apply_at(f, at, std::declval<std::tuple<X...>&>())), X...>)
-        return ByTensors<X...>::vjp(f, at, x...);
-    else
-        return vjp_tensors(f, at, x...);
-}
-
-}  // namespace detail
-
-/// (f(x...), pullback): pullback(cotangent) gives the cotangent of x, a tuple of them for several arguments; it may be
-/// called repeatedly, also inside other transforms.
-template <class F, detail::NoSite A>
-auto vjp(F&& f, const A& a, Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    return detail::vjp_at(f, at, detail::argument(a));
-}
-template <class F, detail::NoSite A, detail::NoSite B>
-auto vjp(F&& f, const A& a, const B& b, Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    return detail::vjp_at(f, at, detail::argument(a), detail::argument(b));
-}
-template <class F, detail::NoSite A, detail::NoSite B, detail::NoSite C>
-auto vjp(F&& f, const A& a, const B& b, const C& c, Site at = {__builtin_FILE(), __builtin_LINE()})
-{
-    return detail::vjp_at(f, at, detail::argument(a), detail::argument(b), detail::argument(c));
-}
-/// With more arguments the line is not known: a default argument cannot follow a pack.
-template <class F, detail::NoSite... X>
-    requires(sizeof...(X) > 3)
-auto vjp(F&& f, const X&... x)
-{
-    return detail::vjp_at(f, Site{}, detail::argument(x)...);
+    return grad<I...>(detail::WithAux<F>(std::move(f)), at);
 }
 
 }  // namespace wengert

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
 #include <wengert/kernels/about.hpp>
-#include <wengert/kernels/cpu/gemm.hpp>
+#include <wengert/kernels/cpu/impl/gemm.ipp>
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // Products with one row, column or term: near the sum in more digits, and added to what is there as an addition does it.
 #include "catch.hpp"
 
-#include <wengert/kernels/cpu/gemm.hpp>
+#include <wengert/kernels/cpu/impl/gemm.ipp>
 
 #include <cmath>
 #include <cstring>

@@ -3,6 +3,8 @@
 // asked how it rounds.
 #pragma once
 
+#include "../../kernels/cpu/gemm_small.hpp"
+#include "../../kernels/cpu/gemv.hpp"
 #include "../run/library_steps.hpp"
 #include "../text/product_text.hpp"
 #include "../text/term_code.hpp"

@@ -66,7 +66,7 @@ LabelledAxes<T, D> prepared(LabelledAxes<T, D> a, const Contractions& c, const s
             continue;
         }
         const Axes both{static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)};
-        a.x = diagonal(moveaxis(a.x, both, Axes{-2, -1}, at), at);
+        a.x = diagonal(moveaxis(a.x, both, Axes{-2, -1}, at), 0, at);
         a.labels.push_back(a.labels[i]);
         a.labels.erase(j, 1).erase(i, 1);
         i = 0;
@@ -259,7 +259,7 @@ Tensor<T, D> kron(const Tensor<T, D>& a, const std::type_identity_t<Tensor<T, D>
 template <class T, class D>
 Tensor<Total<T>, D> trace(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
-    return sum(diagonal(x, at), Axes{-1}, false, at);
+    return sum(diagonal(x, 0, at), Axes{-1}, false, at);
 }
 
 /// a × b of vectors of three numbers along an axis; the others broadcast. Throws ShapeError for another extent than 3.

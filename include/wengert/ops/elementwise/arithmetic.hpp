@@ -260,6 +260,14 @@ Tensor<T, D> where(const std::type_identity_t<Tensor<bool, D>>& c, const S& a, c
 {
     return apply_elementwise<Where, T>(at, c, detail::literal_tensor<T, D>(a, at), b);
 }
+template <class D, class S>
+    requires std::is_arithmetic_v<S>
+Tensor<S, D> where(const Tensor<bool, D>& c, S a, std::type_identity_t<S> b,
+                   Site at = {__builtin_FILE(), __builtin_LINE()})
+{
+    return apply_elementwise<Where, S>(at, c, detail::literal_tensor<S, D>(a, at),
+                                       detail::literal_tensor<S, D>(b, at));
+}
 /// x with `value` where the mask holds; both broadcast.
 template <class T, class D>
 Tensor<T, D> masked_fill(const Tensor<T, D>& x, const std::type_identity_t<Tensor<bool, D>>& mask,

@@ -51,6 +51,10 @@ template <class T, class D> Tensor<bool, D> logical_and(const Tensor<T, D>& a, c
 template <class T, class D> Tensor<bool, D> logical_or(const Tensor<T, D>& a, const std::type_identity_t<Operand<T, D>>& b) { return ops::logical_or<T>(a, *b, b.at); }
 /// not x.
 template <class T, class D> Tensor<bool, D> logical_not(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return ops::logical_not<T>(x, at); }
+/// NumPy's words for the same, of truth values alone.
+template <class D> Tensor<bool, D> operator&(const Tensor<bool, D>& a, const std::type_identity_t<Operand<bool, D>>& b) { return ops::logical_and<bool>(a, *b, b.at); }
+template <class D> Tensor<bool, D> operator|(const Tensor<bool, D>& a, const std::type_identity_t<Operand<bool, D>>& b) { return ops::logical_or<bool>(a, *b, b.at); }
+template <class D> Tensor<bool, D> operator~(const Tensor<bool, D>& x) { return ops::logical_not<bool>(x, {}); }
 // clang-format on
 
 }  // namespace wengert

@@ -11,6 +11,8 @@ namespace wengert {
 template <class T, class D> Tensor<bool, D> isnan(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<IsNan, bool>(at, x); }
 /// True where x is neither NaN nor infinite.
 template <class T, class D> Tensor<bool, D> isfinite(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return is_finite(x, at); }
+/// True where x is infinite.
+template <Differentiable T, class D> Tensor<bool, D> isinf(const Tensor<T, D>& x, Site at = {__builtin_FILE(), __builtin_LINE()}) { return apply_elementwise<Equal, bool>(at, abs(x, at), detail::number<T, D>(std::numeric_limits<T>::infinity())); }
 // clang-format on
 
 /// Numbers in place of NaN and the infinities. The gradient is 1 where x stays, 0 elsewhere.

@@ -73,8 +73,10 @@ template <class... X> struct ByTensors {
     template <std::size_t... I, class F>
     static auto reverse(F& f, std::string_view transform, const Site& at, const X&... x)
     {
-        if constexpr (is_real<Result<F>> &&
-                      (of_reals_alone<std::tuple_element_t<I, std::tuple<X...>>> && ...))
+        if constexpr (has_more<F>)
+            return reverse_with_aux<I...>(f, transform, at, x...);
+        else if constexpr (is_real<Result<F>> &&
+                           (of_reals_alone<std::tuple_element_t<I, std::tuple<X...>>> && ...))
             return reverse_of_reals<I...>(f, transform, at, x...);
         else
             return reverse_by_tensors<I...>(f, transform, at, x...);
@@ -84,14 +86,37 @@ template <class... X> struct ByTensors {
     {
         const auto g = [&](const packed_t<X>&... p) { return loss_tensor(call(f, at, p...), at); };
         auto [value, gradients] = detail::reverse<I...>(g, transform, at, pack(x, at)...);
-        using Gradients = std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>;
-        Gradients out = [&, &from = gradients]<std::size_t... k>(std::index_sequence<k...>) {
-            return Gradients(unpack_gradient<std::tuple_element_t<k, Gradients>>(std::get<k>(from), at)...);
-        }(std::make_index_sequence<sizeof...(I)>());
-        if constexpr (is_real<Result<F>>)
-            return std::pair(real(value, at), std::move(out));
+        return std::pair(as_loss<Result<F>>(std::move(value), at), unpacked<I...>(gradients, at));
+    }
+    template <std::size_t... I, class F>
+    static auto reverse_with_aux(F& f, std::string_view transform, const Site& at, const X&... x)
+    {
+        using Y = Result<F>;
+        static_assert(is_pair<Y>, "wengert: with has_aux the function returns std::pair(loss, more)");
+        WithAux g([&](const packed_t<X>&... p) {
+            const Y y = call(f, at, p...);
+            return std::pair(loss_tensor(y.first, at), pack(y.second, at));
+        });
+        auto [value, gradients] = detail::reverse<I...>(g, transform, at, pack(x, at)...);
+        return std::pair(Y(as_loss<typename Y::first_type>(std::move(value.first), at),
+                           unpack<typename Y::second_type>(value.second, at)),
+                         unpacked<I...>(gradients, at));
+    }
+    /// A loss as f returned it.
+    template <class Y, class T> static Y as_loss(T value, const Site& at)
+    {
+        if constexpr (is_real<Y>)
+            return real(value, at);
         else
-            return std::pair(std::move(value), std::move(out));
+            return value;
+    }
+    template <std::size_t... I, class Packed> static auto unpacked(const Packed& gradients, const Site& at)
+    {
+        using Gradients = std::tuple<std::tuple_element_t<I, std::tuple<X...>>...>;
+        return [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return Gradients(
+                unpack_gradient<std::tuple_element_t<k, Gradients>>(std::get<k>(gradients), at)...);
+        }(std::make_index_sequence<sizeof...(I)>());
     }
 
     template <class F> static auto vjp(F& f, const Site& at, const X&... x)

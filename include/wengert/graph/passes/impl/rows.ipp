@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../../base/separate.hpp"
+#include "../../../kernels/cpu/gemm_small.hpp"
 #include "../made.hpp"
 #include "../rows.hpp"
 
