@@ -4,11 +4,13 @@
 #include "same_bits.hpp"
 
 #include <wengert/arrays.hpp>
+#include <wengert/control.hpp>
 #include <wengert/graph/control/host.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/indexing.hpp>
 #include <wengert/transforms/checkpoint.hpp>
+#include <wengert/transforms/checkpoint_loop.hpp>
 #include <wengert/transforms/derivatives.hpp>
 
 namespace wg = wengert;
@@ -164,4 +166,42 @@ TEST_CASE_METHOD(OnHost, "an error in a second run of a recorded sweep leaves no
     for (most = 1; most < needed; ++most, calls = 0)
         CHECK_THROWS_AS(wg::grad(recorded)(x), std::runtime_error);
     CHECK(same_bits(*wg::grad(recorded)(x).any().value, *slope.any().value));
+}
+
+TEST_CASE_METHOD(OnHost, "loops notice a step whose second run does something else")
+{
+    /// Of the k-th run of all, `f(state, k)`.
+    const auto counting = [](auto f) {
+        return [f, n = std::make_shared<int>(0)](const D& s) { return f(s, ++*n); };
+    };
+    const auto another = [](const D& s, int n) { return n <= 6 ? sin(s) : sin(s) * s; };
+    const auto shifted = [](const D& s, int n) { return roll(s, n) + 0.1; };
+    const auto same = [](const D& s, int) { return sin(s) + 0.1; };
+    const auto refuses_loop = [&](auto f, std::uint64_t snapshots) {
+        const auto looped = [&](const D& t) {
+            return sum(square(wg::checkpoint_loop(counting(f), t, {.steps = 6, .snapshots = snapshots})));
+        };
+        CHECK_THROWS_WITH(wg::grad(looped)(x), Catch::Contains("does not do what the first run did") &&
+                                                   Catch::Contains("test_checkpoint_notices.cpp"));
+    };
+    for (const std::uint64_t snapshots : {1, 2, 3}) {
+        refuses_loop(another, snapshots);
+        refuses_loop(shifted, snapshots);
+        const auto looped = [&](const D& t) {
+            return sum(wg::checkpoint_loop(counting(same), t, {.steps = 6, .snapshots = snapshots}));
+        };
+        CHECK_NOTHROW(wg::grad(looped)(x));
+    }
+    const auto by_scan = [&](const auto& f) {
+        return wg::grad([&](const D& t) {
+            const auto step = counting(f);
+            const auto with_output = [&](const D& s) {
+                const D y = step(s);
+                return std::pair(y, sum(y));
+            };
+            return sum(wg::scan(with_output, t, std::int64_t(6), {.snapshots = 2}).second);
+        });
+    };
+    CHECK_THROWS_WITH(by_scan(another)(x), Catch::Contains("does not do what the first run did"));
+    CHECK_NOTHROW(by_scan(same)(x));
 }

@@ -33,7 +33,10 @@ struct Block : Counted {
         std::uint8_t device =
             0;  ///< where the elements are (array/device.hpp); not on the host: never in line
         /// Made of variables in a first run of a checkpoint: recorded nowhere, and yet no constant (tape/run_log.hpp).
-        bool unrecorded = false;
+        bool unrecorded : 1 = false;
+        /// A value of the function that its owner's thread is tracing (graph/ir/trace.hpp): no other thread may compute with it.
+        bool traced : 1 = false;
+        std::uint8_t unused : 6 = 0;
         std::uint32_t bits() const noexcept { return std::bit_cast<std::uint32_t>(*this); }
     } access;
     Shape shape;

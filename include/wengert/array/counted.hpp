@@ -59,6 +59,9 @@ struct Thread {
     Thread* next_ended = nullptr;  ///< guarded by the registry's mutex
     void* tape = nullptr;          ///< the current tape, see tape/tape.hpp
     Recorder* recorder = nullptr;  ///< the trace in progress, see tape/recorder.hpp
+    /// Where another thread has used a value of that trace: the file, null where none has, and the line.
+    std::atomic<const char*> used_elsewhere{nullptr};
+    std::atomic<int> line_elsewhere{0};
     void (*at_exit)(Thread&) noexcept = nullptr;
     memory::Cells blocks, nodes;  ///< array headers, tape nodes
     PlannedResult planned;        ///< see PlannedResult

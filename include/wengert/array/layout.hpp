@@ -105,8 +105,6 @@ namespace detail {
 bool add_direct(const Block& a, const Block& b, Block& out);
 }  // namespace detail
 
-void add_into(Block& to, const Block& from);
-
 /// a + b, new.
 Ref<Block> sum_of(const Block& a, const Block& b);
 

@@ -27,6 +27,7 @@ struct Extent {
 };
 
 class Extents;
+/// "(3, 4)", "(3,)" is written "(3)", rank 0 "()".
 std::string to_string(const Extents& shape);
 
 /// A small vector of extents. No heap below rank 7; copies touch only the used entries.
@@ -174,9 +175,6 @@ struct AxesArgument : Axes {
     AxesArgument(I axis) : Axes{axis}
     {}
 };
-
-/// "(3, 4)", "(3,)" is written "(3)", rank 0 "()".
-std::string to_string(const Extents& shape);
 
 inline std::size_t element_count(const Shape& shape) noexcept
 {

@@ -42,7 +42,6 @@
 #include "../tape/impl/walk.ipp"
 #include "../transforms/impl/audit.ipp"
 #include "../transforms/impl/check_grads.ipp"
-#include "../transforms/impl/checkpoint.ipp"
 #include "../transforms/impl/level.ipp"
 #include "../transforms/impl/loop_sections.ipp"
 #include "../transforms/impl/preaccumulate.ipp"

@@ -168,7 +168,8 @@ Tensor<T, D> ops::element(const Tensor<T, D>& x, std::span<const std::int64_t> i
         if (b.strided) offset += i * b.view_strides[axis];
     }
     auto out = detail::one_element<T>(any.value, b.strided ? offset : flat);
-    if (!any.node && !recorder() && !b.access.unrecorded) return Tensor<T, D>(AnyTensor{std::move(out), {}});
+    if (!any.node && !recorder() && !b.access.unrecorded && !b.access.traced)
+        return Tensor<T, D>(AnyTensor{std::move(out), {}});
     const Element op{static_cast<std::size_t>(flat), b.shape};
     const AnyTensor* const in[] = {&any};
     return Tensor<T, D>(record(detail::structural_of<Element, T, T>(), in, 1, std::move(out), &op, at));

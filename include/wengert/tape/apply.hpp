@@ -39,19 +39,23 @@ inline void demand_recorded(const AnyTensor& x, std::string_view who, const Site
 }
 
 /// Is what is made of these operands, where nothing is recorded, as little a constant as one of them? A NoGrad wants a constant.
-inline bool is_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in,
-                          std::size_t n) noexcept
+inline bool is_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,
+                          const Site& at) noexcept
 {
-    const auto is_marked = [](const AnyTensor* x) { return x->value->access.unrecorded; };
-    if (std::none_of(in, in + n, is_marked)) [[likely]]
-        return false;
-    return tape.passes_marks() && !p.is_flat();
+    bool unrecorded = false;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Block& x = *in[i]->value;
+        unrecorded |= x.access.unrecorded;
+        if (x.access.traced) [[unlikely]]
+            note_used(x, at);
+    }
+    return unrecorded && tape.passes_marks() && !p.is_flat();
 }
 /// Marks a result. An operand that is the result keeps its own header: it may be a constant that others have.
 inline void mark_unrecorded(const Tape& tape, const Primitive& p, const AnyTensor* const* in, std::size_t n,
-                            Ref<Block>& out)
+                            Ref<Block>& out, const Site& at)
 {
-    if (!is_unrecorded(tape, p, in, n) || out->access.unrecorded) return;
+    if (!is_unrecorded(tape, p, in, n, at) || out->access.unrecorded) return;
     if (std::any_of(in, in + n, [&](const AnyTensor* x) { return x->value.get() == out.get(); }))
         out = another_header(out);
     out->access.unrecorded = true;

@@ -213,10 +213,23 @@ inline void note(Recorder* r, const Primitive& p, const void* op, const AnyTenso
     r->operation(p, op, blocks.data(), n, out, at);
 }
 
+namespace detail {
+/// A value of a trace is used. Where another thread does so, the graph does not see it: the tracing thread is told (Trace::output).
+inline void note_used(const Block& x, const Site& at) noexcept
+{
+    Thread& tracing = *x.owner;
+    if (&tracing == &current_thread()) return;
+    tracing.line_elsewhere.store(at.line, std::memory_order_relaxed);
+    tracing.used_elsewhere.store(at.file ? at.file : "", std::memory_order_release);
+}
+}  // namespace detail
+
 inline void note_read(const Block& x, Read what, const Site& at)
 {
     if (Recorder* r = recorder()) [[unlikely]]
         r->read(x, what, at);
+    else if (x.access.traced) [[unlikely]]
+        detail::note_used(x, at);
 }
 
 }  // namespace wengert

@@ -23,7 +23,6 @@ void destroy_node(Counted* counted) noexcept;
 
 /// Makes the tape of a thread that has none.
 void start_tape(Thread& t);
-std::string holders_of_this_thread() noexcept;
 
 }  // namespace detail
 

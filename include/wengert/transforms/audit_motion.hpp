@@ -29,7 +29,11 @@ public:
             if (hears_silent_input<T>(*n)) heard_.push_back(n);
         if (heard_.empty()) return;
         for (const Node* n : nodes)
-            if (is_followed(*n)) seen_.emplace_back(n, Seen{});
+            if (is_followed(*n)) {
+                seen_.resize(seen_.size() +
+                             1);  // at emplace_back(n, Seen{}) g++ 12 fails with _GLIBCXX_DEBUG
+                seen_.back().first = n;
+            }
         try {
             for (std::size_t k = 0; k < 4; ++k)
                 run(step_ * steps[k],

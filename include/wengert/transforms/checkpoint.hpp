@@ -75,30 +75,6 @@ template <class F>
     requires(F::compares_results)
 inline constexpr bool compares_results<F> = true;
 
-/// Sums of some elements of a tensor, each with a weight of its own. Another function, another branch or another parameter of an
-/// operation gives others.
-struct Fingerprint {
-    Shape shape;
-    double sum = 0, size = 0;  ///< Σ wᵢ yᵢ, Σ |wᵢ yᵢ| over finite elements
-
-    /// Σ is 0 for what is no real number, or lies on another device.
-    explicit Fingerprint(const Block& y);
-};
-
-/// What is kept of the first run's results.
-class FirstResults {
-public:
-    FirstResults() = default;  ///< nothing: hooks may bring other digits back
-    FirstResults(const std::vector<Ref<Block>>& results, bool whole);
-    /// Throws TapeError where the second run's differ by more than rounding: what is recorded may be compiled otherwise than what is not.
-    void demand_same(const std::vector<AnyTensor>& second, const std::vector<AnyTensor>& inputs,
-                     const Site& at) const;
-
-private:
-    std::vector<Ref<Block>> whole_;
-    std::vector<Fingerprint> fingerprints_;
-};
-
 template <class F, class Arguments> class CheckpointRule : public SectionRule {
 public:
     CheckpointRule(std::shared_ptr<F> f, const Arguments& arguments, RunLog log, FirstResults results,
@@ -126,7 +102,7 @@ private:
         auto y = Argument<decltype(apply_at(*function_, at, x))>(apply_at(*function_, at, x));
         run.finish(at);
         std::vector<AnyTensor> leaves = leaves_of(y);
-        results_.demand_same(leaves, inputs, at);
+        results_.demand_same(leaves, inputs, name, at);
         return leaves;
     }
 
@@ -142,6 +118,8 @@ public:
     Checkpoint(F f, const Site& made)
         : Closure<Checkpoint>(made), function_(std::make_shared<F>(std::move(f)))
     {}
+    Checkpoint(const Checkpoint&) = default;  // a handle: one that is moved stays what it is
+    Checkpoint& operator=(const Checkpoint&) = default;
     template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {
@@ -214,7 +192,3 @@ template <class F> auto checkpoint(F f, Site at = {__builtin_FILE(), __builtin_L
 }
 
 }  // namespace wengert
-
-#ifndef WENGERT_COMPILED
-#include "impl/checkpoint.ipp"
-#endif

@@ -23,9 +23,10 @@ Ref<Block> call_opaque(const F& f, std::string_view name, const Site& at, const 
     return y.any().value;
 }
 
+/// For a function of one operation, which may use threads.
 template <class T, class D> Tensor<T, D> constant(const Ref<Block>& b)
 {
-    return Tensor<T, D>(AnyTensor{b, {}});
+    return Tensor<T, D>(AnyTensor{b->access.traced ? another_header(b) : b, {}});
 }
 
 /// The i-th of the cotangents that a rule returned for n inputs: a tensor for one, a tuple for several.
@@ -194,6 +195,8 @@ public:
         : Closure<WithRule>(made),
           functions_(std::make_shared<const std::pair<F, R>>(std::move(f), std::move(rule)))
     {}
+    WithRule(const WithRule&) = default;  // a handle: one that is moved stays what it is
+    WithRule& operator=(const WithRule&) = default;
     template <class... X> static constexpr bool accepts()
     {
         if constexpr (((is_tensor<Argument<X>> || is_complex_tensor<Argument<X>>)&&...) ||

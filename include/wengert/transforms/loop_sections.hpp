@@ -54,14 +54,12 @@ struct LoopSteps {
     LoopState look(std::uint64_t i, const LoopState& state);
 };
 
-LoopState extend_loop(const std::shared_ptr<LoopSteps>& loop, LoopState state, std::uint64_t a,
-                      std::uint64_t b, std::uint64_t snapshots);
-
 class LoopSection : public SectionRule {
 public:
     LoopSection(std::shared_ptr<LoopSteps> loop, std::uint64_t a, std::uint64_t b, std::uint64_t snapshots,
                 std::shared_ptr<const void> plain);
     void keep_on_disk(std::shared_ptr<Snapshot> file) { file_ = std::move(file); }
+    void expect(FirstResults results) { results_ = std::move(results); }
 
 private:
     static AnyTensors rerun_loop(const SectionRule& rule, const AnyTensors& inputs, const Site&);
@@ -70,6 +68,7 @@ private:
     std::uint64_t a_, b_, snapshots_;
     std::shared_ptr<const void> plain_;  ///< of the state before step a
     std::shared_ptr<Snapshot> file_;
+    FirstResults results_;
 };
 
 /// State and outputs of the steps [a, b), nothing recorded.

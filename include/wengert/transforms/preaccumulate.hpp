@@ -31,6 +31,8 @@ public:
     Preaccumulate(F f, const Site& made)
         : Closure<Preaccumulate>(made), function_(std::make_shared<F>(std::move(f)))
     {}
+    Preaccumulate(const Preaccumulate&) = default;  // a handle: one that is moved stays what it is
+    Preaccumulate& operator=(const Preaccumulate&) = default;
     template <class... X> static constexpr bool accepts() { return std::is_invocable_v<F&, Argument<X>&...>; }
     template <class... X> auto at_line(const Site& at, const X&... x) const
     {

@@ -26,6 +26,30 @@ inline Ref<Block> as_result(Ref<Block> b)
     return own;
 }
 
+/// Sums of some elements of a tensor, each with a weight of its own. Another function, another branch or another parameter of an
+/// operation gives others.
+struct Fingerprint {
+    Shape shape;
+    double sum = 0, size = 0;  ///< Σ wᵢ yᵢ, Σ |wᵢ yᵢ| over finite elements
+
+    /// Σ is 0 for what is no real number, or lies on another device.
+    explicit Fingerprint(const Block& y);
+};
+
+/// What is kept of the first run's results, to notice that the second does something else.
+class FirstResults {
+public:
+    FirstResults() = default;  ///< nothing: hooks may bring other digits back
+    FirstResults(const std::vector<Ref<Block>>& results, bool whole);
+    /// Throws TapeError where the second run's differ by more than rounding: what is recorded may be compiled otherwise than what is not.
+    void demand_same(const std::vector<AnyTensor>& second, const std::vector<AnyTensor>& inputs,
+                     std::string_view name, const Site& at) const;
+
+private:
+    std::vector<Ref<Block>> whole_;
+    std::vector<Fingerprint> fingerprints_;
+};
+
 /// x as a variable of a level: see lift().
 AnyTensor lift_any(const AnyTensor& x, std::size_t level, std::string_view transform, const Site& at);
 

@@ -196,3 +196,40 @@ TEST_CASE("a frozen function is traced, checked and called while a thread ends")
         CHECK(last_value == Approx(7 * std::sin(1.0)));
     }
 }
+
+TEST_CASE("stats and explain, while other threads call")
+{
+    for (int repeat = 0; repeat < 20; ++repeat) {
+        auto f = wg::freeze([](const D& x) {
+            if (sum(x) > 10.0) return sum(x * x);
+            return sum(sin(x) * x);
+        });
+        std::atomic<bool> done{false};
+        std::size_t looked = 0;
+        std::thread monitor([&] {
+            do looked += f.stats().failures.size() + f.explain().size();
+            while (!done);
+        });
+        std::thread caller([&] {
+            for (int k = 0; k < 60; ++k) static_cast<void>(f(D{1.0, 2.0} + double(k % 5)));
+        });
+        caller.join();
+        done = true;
+        monitor.join();
+        CHECK(looked > 0);
+        const wg::FreezeStats s = f.stats();
+        CHECK(s.traces + s.replays + s.eager_calls == 60);
+    }
+    // from inside of a call of its own, too
+    std::size_t traces = 99;
+    std::function<wg::FreezeStats()> ask;
+    auto g = wg::freeze([&](const D& x) {
+        wg::host_callback([&](const D&) { traces = ask().traces; }, x);
+        return x * 2.0;
+    });
+    ask = [&] { return g.stats(); };
+    g(D{1.0});
+    CHECK(traces == 0);
+    g(D{1.0});
+    CHECK(traces == 1);
+}

@@ -326,17 +326,10 @@ public:
         (tree::for_each([&]<class T, class D>(Tensor<T, D>& t) { to.add(t); }, trees), ...);
         return Into<Frozen>(*this, std::move(to), Site{});
     }
-    const FreezeStats& stats() const noexcept { return core_->stats; }
-    /// Why the last call that was traced, or ran eagerly, did so.
-    const std::string& explain() const noexcept { return core_->reason; }
-    /// Both, for a thread beside which others may call: from outside of any call.
-    std::pair<FreezeStats, std::string> stats_and_reason() const
-    {
-        static_cast<void>(current_thread());
-        FrozenLock alone(*core_);
-        alone.wait();
-        return {core_->stats, core_->reason};
-    }
+    /// What it has done so far. Another thread's call that is under way ends first.
+    FreezeStats stats() const { return stats_of(*core_); }
+    /// Why the last call that was traced, or ran eagerly, did so. Waits as stats().
+    std::string explain() const { return reason_of(*core_); }
     /// The optimized graph that answers these arguments; traces f when there is none, which leaves live tensors as they are.
     /// Valid until its path is evicted.
     template <class... X> const Graph& graph(const X&... x) const { return path_of(x...).optimized; }

@@ -24,13 +24,13 @@ public:
     ~FrozenLock()
     {
         if (!held_) return;
-        if (held_ == &core_.busy) core_.owner.store(nullptr, std::memory_order_relaxed);
+        core_.owner.store(nullptr, std::memory_order_relaxed);
         held_->store(false, std::memory_order_release);
         if (held_ == &core_.busy && !core_.live.empty()) core_.busy.notify_one();
     }
     /// Live tensors hold something else while another thread's call is under way: this one waits until it has ended.
     void wait_for_live();
-    /// Until no other thread's call is under way.
+    /// Until no other thread's call is under way; one of this thread's, around this place, may be.
     void wait();
     explicit operator bool() const noexcept { return held_; }
 
@@ -47,6 +47,7 @@ private:
             return false;
         }
         held_ = &core_.alone;
+        note_owner();
         return true;
     }
     std::atomic<bool>* occupy() noexcept
@@ -56,13 +57,14 @@ private:
         core_.busy.store(false, std::memory_order_release);
         return nullptr;
     }
-    void note_owner() noexcept
-    {
-        if (!core_.live.empty()) core_.owner.store(&current_thread(), std::memory_order_relaxed);
-    }
+    void note_owner() noexcept { core_.owner.store(&current_thread(), std::memory_order_relaxed); }
     FrozenCore& core_;
     std::atomic<bool>* held_ = nullptr;
 };
+
+/// What a frozen function has done, and why, for a thread beside which others may call it.
+FreezeStats stats_of(FrozenCore& core);
+std::string reason_of(FrozenCore& core);
 
 /// A call's notes, wiped when it ends.
 struct CallCleanup {

@@ -56,7 +56,7 @@ public:
     /// The value that a block holds: known, captured from an enclosing trace, or a constant.
     ValueId value_of(const Block& b, const Site& at);
     bool knows(const Block& b) const { return known_.contains(key_of(b)) || (outer_ && outer_->knows(b)); }
-    void output(const Ref<Block>& b, const Site& at) { graph_.output(as_constant(value_of(*b, at))); }
+    void output(const Ref<Block>& b, const Site& at) { output(AnyTensor{b, {}}, at); }
     void output(const AnyTensor& t, const Site& at);
 
     Trace* trace() noexcept { return this; }
@@ -118,6 +118,8 @@ private:
     /// Is it a constant of the innermost trace around this one that knows it? Then it is one here, whether this one or that met it
     /// first.
     bool is_constant_around(const Block& b) const;
+    /// Throws TapeError where another thread has used a value of the trace (Thread::used_elsewhere).
+    void demand_one_thread(const Site& at) const;
     /// Throws TapeError for what a body has left behind, in this trace or in one around it.
     void demand_not_left(const Block& b, const Site& at) const;
     /// A block that has a value keeps it.

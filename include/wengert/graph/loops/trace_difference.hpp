@@ -22,6 +22,13 @@ inline std::string described(const GraphNode& n)
                : "an operand of shape " + to_string(n.shape);
 }
 
+/// What a constant is in a graph: of which operation an operand, or a result.
+inline std::string role_of(const Graph& g, ValueId v)
+{
+    const GraphNode& use = first_use(g, v);
+    return use.primitive ? "an operand of " + described(use) : "a result of shape " + to_string(use.shape);
+}
+
 std::string trace_difference(const Graph& then, const Graph& now);
 
 /// Functions that hold something cannot be compared: of two of one type the results are, and what is seen of their inside.
@@ -58,7 +65,7 @@ inline std::string trace_difference(const Graph& then, const Graph& now)
                    "having decided that: " +
                    described(a) + " was then, " + described(b) + " is now";
         if (a.constant && !meets(*b.constant, *a.constant))
-            return "a tensor made of plain C++ data, an operand of " + described(first_use(then, v)) +
+            return "a tensor made of plain C++ data, " + role_of(then, v) +
                    ", holds other elements than when it was traced";
     }
     if (then.size() != now.size())

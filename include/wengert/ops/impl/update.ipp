@@ -136,7 +136,7 @@ WENGERT_INLINE void update_any(AnyTensor& x, const Primitive& p, const AnyTensor
     }
     if (result.node && tape.hooks) [[unlikely]]
         tape.pack(*result.node);
-    if (!result.node && is_unrecorded(tape, p, in, 2)) x.value->access.unrecorded = true;
+    if (!result.node && is_unrecorded(tape, p, in, 2, at)) x.value->access.unrecorded = true;
     compute_in_place(p, *x.value, *y.value);
     if (result.node) tape.append(result.node.get());
     commit_write(x, std::move(result), std::move(kept));

@@ -49,6 +49,9 @@ public:
         : Closure<Kernel>(made), function_(std::move(f)),
           calls_(array_calls<float>(options), array_calls<double>(options))
     {}
+    Kernel(const Kernel&) = default;
+    Kernel(Kernel&& k) : Closure<Kernel>(k), function_(std::move(k.function_)), calls_(k.calls_) {}
+    Kernel& operator=(const Kernel&) = default;
     template <class... X> static constexpr bool accepts()
     {
         return (is_floating_tensor<Argument<X>> || ...) &&

@@ -46,7 +46,8 @@ public:
     {
         std::string text;
         for (const Slot& s : slots_) {
-            const auto [done, reason] = s.graphs.stats_and_reason();
+            const FreezeStats done = s.graphs.stats();
+            const std::string reason = s.graphs.explain();
             text += "\n  " + std::string(s.graphs.backend().name) + ": " + std::to_string(done.traces) +
                     " graphs made, " + std::to_string(done.specialised) + " more for other lengths, " +
                     std::to_string(done.kernels) + " loops and calls in the last; " +

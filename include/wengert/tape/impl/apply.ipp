@@ -134,7 +134,7 @@ WENGERT_INLINE AnyTensor apply_elementwise(const Primitive& p, const AnyTensor* 
     if (t.recorder) [[unlikely]]
         note(t.recorder, p, nullptr, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     if (mask == 0 || !p.differentiable) {
-        detail::mark_unrecorded(tape, p, in, n, out.value);
+        detail::mark_unrecorded(tape, p, in, n, out.value, at);
         return out;
     }
     detail::refuse_operands(p, in, n, at);
@@ -160,7 +160,7 @@ WENGERT_INLINE AnyTensor record(const Primitive& p, const AnyTensor* const* in, 
         note(r, p, op, in, n, *out.value, tape.site_override.line ? tape.site_override : at);
     }
     if (mask == 0 || !p.differentiable) {
-        detail::mark_unrecorded(tape, p, in, n, out.value);
+        detail::mark_unrecorded(tape, p, in, n, out.value, at);
         return out;
     }
     detail::refuse_operands(p, in, n, at);

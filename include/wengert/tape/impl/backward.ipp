@@ -52,7 +52,8 @@ WENGERT_INLINE void backward_any(const AnyTensor& y, Ref<Block> cotangent, const
     if (!y.node || !(y.node->mask & 1))      // NoGrad says what is recorded from now on
         fail<TapeError>("backward",
                         "this tensor of shape " + to_string(y.value->shape) +
-                            " depends on no variable: call requires_grad(true) on one before computing it",
+                            " depends on no variable: call requires_grad(true) on one before computing it. "
+                            "Under NoGrad, and in a rule that a sweep runs, nothing is recorded",
                         at);
     cotangent = beside("backward", std::move(cotangent), *y.value, at);
     Walk walk(tape, 0, options.retain);

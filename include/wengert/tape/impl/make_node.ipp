@@ -30,6 +30,8 @@ WENGERT_INLINE void refuse_operands(const Primitive& p, const AnyTensor* const* 
     for (std::size_t i = 0; i < n; ++i) {
         const Block& x = *in[i]->value;
         const bool unrecorded = x.access.unrecorded && !in[i]->node;
+        if (x.access.traced) [[unlikely]]
+            note_used(x, at);
         if (!x.access.writers && !(unrecorded && Tape::current().records_function())) [[likely]]
             continue;
         if (!recorder() || !recorder()->is_order(p, i, n, x)) refuse_operand(p.name, x, at);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "../../base/separate.hpp"
+#include "../report.hpp"
 #include "../tape_impl.hpp"
 
 namespace wengert {

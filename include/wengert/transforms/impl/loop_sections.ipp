@@ -38,12 +38,14 @@ WENGERT_INLINE LoopSection::LoopSection(std::shared_ptr<LoopSteps> loop, std::ui
 {}
 
 WENGERT_INLINE AnyTensors LoopSection::rerun_loop(const SectionRule& rule, const AnyTensors& inputs,
-                                                  const Site&)
+                                                  const Site& at)
 {
     const auto& r = static_cast<const LoopSection&>(rule);
     LoopState state(inputs, r.plain_);
     for (std::size_t i = 0; r.file_ && i < state.size(); ++i) state[i].value = r.file_->read(i);
-    return extend_loop(r.loop_, std::move(state), r.a_, r.b_, r.snapshots_);
+    LoopState again = extend_loop(r.loop_, std::move(state), r.a_, r.b_, r.snapshots_);
+    r.results_.demand_same(again, inputs, rule.name, r.loop_->at);
+    return std::move(again);
 }
 
 /// What stands for a tensor in a run that is not recorded, under a header of its own that says whether it is a variable. A trace
@@ -86,6 +88,7 @@ WENGERT_INLINE void cut_loop(const std::shared_ptr<LoopSteps>& loop, LoopState& 
     std::vector<Ref<Block>> blocks;
     for (AnyTensor& t : values) blocks.push_back(as_result(std::move(t.value)));
     auto section = std::make_shared<LoopSection>(loop, a, m, snapshots, state.plain);
+    if (!Tape::current().hooks) section->expect(FirstResults(blocks, false));
     if (on_disk) {
         std::vector<Ref<Block>> kept;
         for (AnyTensor& t : state) kept.push_back(t.value);

@@ -1,6 +1,11 @@
 // The bodies of section.hpp. With WENGERT_COMPILED only wengert::compiled compiles them.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "../../array/layout.hpp"
 #include "../../base/separate.hpp"
 #include "../section.hpp"
 
@@ -26,6 +31,109 @@ WENGERT_INLINE AnyTensor lift_any(const AnyTensor& x, std::size_t level, std::st
                                   const Site& at)
 {
     return of_real<Lifting>(x.value->dtype, x, level, transform, at);
+}
+
+/// The elements of a block of real numbers, in turn.
+template <class Fn> void each_number(const Ref<Block>& of, const Fn& fn)
+{
+    if (!row_of(of->dtype).real) return;
+    const Ref<Block> b = contiguous(on_host(of));
+    with_real(b->dtype, [&]<class T>() {
+        for (std::size_t i = 0; i < b->count; ++i) fn(i, static_cast<double>(b->as<T>()[i]));
+    });
+}
+
+/// The largest finite number in some tensors.
+inline double greatest_number(const std::vector<AnyTensor>& of)
+{
+    double most = 0;
+    for (const AnyTensor& t : of)
+        if (t.value)
+            each_number(t.value, [&](std::size_t, double v) {
+                if (std::isfinite(v)) most = std::max(most, std::abs(v));
+            });
+    return most;
+}
+
+[[noreturn]] inline void results_differ(const std::string& now, const std::string& before,
+                                        std::string_view name, const Site& at)
+{
+    fail<TapeError>(name,
+                    "the recomputation does not do what the first run did: it gives " + now +
+                        ", the first run gave " + before +
+                        "; what the function reads must not change before the backward pass",
+                    at);
+}
+
+inline constexpr std::size_t most_in_sum = 4096;  ///< elements of a fingerprint, and fewer than twice as many
+
+WENGERT_INLINE Fingerprint::Fingerprint(const Block& y) : shape(y.shape)
+{
+    if (!row_of(y.dtype).real || y.device() || y.count == 0) return;
+    const Ref<Block> b = contiguous(Ref<Block>(const_cast<Block*>(&y)));
+    with_real(b->dtype, [&]<class T>() {
+        const std::size_t step = b->count / most_in_sum | 1;
+        double weight = 1;
+        for (std::size_t i = 0; i < b->count; i += step) {
+            weight = weight < 1.4 ? weight + 0.6180339887498949 : weight - 0.3819660112501051;  // in [1, 2]
+            const double v = weight * static_cast<double>(b->template as<T>()[i]);
+            if (std::isfinite(v)) sum += v, size += std::abs(v);
+        }
+    });
+}
+
+inline void demand_same(const Fingerprint& a, const AnyTensor& y, const std::vector<AnyTensor>& inputs,
+                        std::string_view name, const Site& at)
+{
+    const Fingerprint b(*y.value);
+    if (!(a.shape == b.shape)) results_differ("shape " + to_string(b.shape), to_string(a.shape), name, at);
+    const double digits = std::ldexp(1.0, 1 - row_of(y.value->dtype).digits);
+    const double difference = std::abs(a.sum - b.sum);
+    if (difference <= std::sqrt(digits) * (a.size + b.size)) return;
+    const double count = static_cast<double>(std::min(y.value->count, most_in_sum));
+    if (difference <= 1000 * digits * count * greatest_number(inputs)) return;
+    results_differ("other values of shape " + to_string(b.shape), "those that were used", name, at);
+}
+
+/// `most`, `most_in`: the largest numbers in all results and arguments.
+inline void demand_same(const Block& a, const AnyTensor& y, double most, double most_in,
+                        std::string_view name, const Site& at)
+{
+    const Block& b = *y.value;
+    if (!(a.shape == b.shape)) results_differ("shape " + to_string(b.shape), to_string(a.shape), name, at);
+    const double digits = std::ldexp(1.0, 1 - row_of(a.dtype).digits);
+    const double rounding = std::sqrt(digits) * most + 1000 * digits * most_in;
+    std::vector<double> now;
+    each_number(y.value, [&](std::size_t, double v) { now.push_back(v); });
+    each_number(Ref<Block>(const_cast<Block*>(&a)), [&](std::size_t i, double v) {
+        const bool same = v == now[i] || (std::isnan(v) && std::isnan(now[i]));
+        if (!same && !(std::abs(v - now[i]) <= rounding))
+            results_differ(digits_of(now[i], 9), digits_of(v, 9), name, at);
+    });
+}
+
+WENGERT_INLINE FirstResults::FirstResults(const std::vector<Ref<Block>>& results, bool whole)
+{
+    if (whole)
+        whole_ = results;
+    else
+        for (const auto& b : results) fingerprints_.emplace_back(*b);
+}
+
+WENGERT_INLINE void FirstResults::demand_same(const std::vector<AnyTensor>& second,
+                                              const std::vector<AnyTensor>& inputs, std::string_view name,
+                                              const Site& at) const
+{
+    const std::size_t count = whole_.size() + fingerprints_.size();
+    if (count == 0) return;
+    if (count != second.size())
+        results_differ(std::to_string(second.size()) + " tensors", std::to_string(count), name, at);
+    for (std::size_t k = 0; k < fingerprints_.size(); ++k)
+        detail::demand_same(fingerprints_[k], second[k], inputs, name, at);
+    if (whole_.empty()) return;
+    const double most = greatest_number(second), most_in = greatest_number(inputs);
+    for (std::size_t k = 0; k < count; ++k)
+        detail::demand_same(*whole_[k], second[k], most, most_in, name, at);
 }
 
 }  // namespace wengert::detail

@@ -18,7 +18,24 @@ WENGERT_INLINE void FrozenLock::wait_for_live()
 
 WENGERT_INLINE void FrozenLock::wait()
 {
-    while (!held_ && !(held_ = occupy())) std::this_thread::yield();
+    while (!held_ && core_.owner.load(std::memory_order_relaxed) != &current_thread() && !(held_ = occupy()))
+        std::this_thread::yield();
+    if (held_ == &core_.busy) note_owner();
+}
+
+WENGERT_INLINE FreezeStats stats_of(FrozenCore& core)
+{
+    static_cast<void>(current_thread());  // a thread that is new to the library makes it two of them first
+    FrozenLock alone(core);
+    alone.wait();
+    return core.stats;
+}
+WENGERT_INLINE std::string reason_of(FrozenCore& core)
+{
+    static_cast<void>(current_thread());
+    FrozenLock alone(core);
+    alone.wait();
+    return core.reason;
 }
 
 }  // namespace wengert::detail

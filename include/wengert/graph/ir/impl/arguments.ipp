@@ -49,6 +49,8 @@ WENGERT_INLINE void CallArguments::tensor(const AnyTensor& t)
     else
         inputs.push_back(t.value);
     const Block& b = *t.value;
+    if (b.access.traced) [[unlikely]]
+        note_used(b, {});
     if (b.access.unrecorded && !t.node) unrecorded |= bit_of_input(inputs.size() - 1);
     word(word_of_type(b));
     for (std::size_t i = 0; i < b.shape.size(); ++i) {

@@ -24,6 +24,7 @@ WENGERT_INLINE Trace::Trace(const Table& table) : BasicRecorder(table), KeyHook{
     detail::know_control();
 #endif
     const Tape& tape = Tape::current();
+    if (!tape.thread().recorder) tape.thread().used_elsewhere = nullptr;
     start = start_ = tape.next_sequence();
     constants_ = tape.constants;
     lowered_ = lowered_around = tape.lowered;
@@ -40,6 +41,11 @@ WENGERT_INLINE void Trace::stop() noexcept
     if (std::exchange(running_, false)) {
         current_thread().recorder = outer_;
         key_hook = outer_keys_;
+        const auto release = [&](const Ref<Block>& b) {
+            if (b && !(outer_ && outer_->knows(*b))) b->access.traced = false;
+        };
+        std::for_each(blocks_.begin(), blocks_.end(), release);
+        std::for_each(aliases_.begin(), aliases_.end(), release);
     }
     effect = {};
 }
@@ -68,6 +74,7 @@ WENGERT_INLINE void Trace::operation(const Primitive& p, const void* op, const B
     const ValueId v = graph_.operation(p, keep_parameters(p, op), std::move(inputs), out.shape, at, segment);
     if (hides) unrecorded_[v] = no_value;
     remember(Ref<Block>(&out), v);
+    out.access.traced = true;
     if (p.effects || (!out.capacity && !out.base)) return;
     with_elements_.push_back(v);
     bytes_with_elements_ += out.capacity;
@@ -134,6 +141,7 @@ WENGERT_INLINE const Block& Trace::variable(const AnyTensor& t)
 WENGERT_INLINE void Trace::alias(const AnyTensor& of, const Ref<Block>& as, const Site& at)
 {
     know(*as, value_of(of.node ? variable(of) : *of.value, at));
+    as->access.traced = true;
     aliases_.push_back(as);
 }
 
@@ -237,8 +245,23 @@ WENGERT_INLINE ValueId Trace::value_of(const Block& b, const Site& at)
     return remember(block, graph_.constant(readable(block), at));
 }
 
+WENGERT_INLINE void Trace::demand_one_thread(const Site& at) const
+{
+    const Thread& thread = current_thread();
+    const char* const file = thread.used_elsewhere.load(std::memory_order_acquire);
+    if (!file) return;
+    const Site where{file, thread.line_elsewhere.load(std::memory_order_relaxed)};
+    fail<TapeError>(body_of,
+                    "another thread computes with a value of the function that is being recorded" +
+                        (where.line ? ", in " + to_string(where) : std::string()) +
+                        ": the graph cannot see what it does. Compute on the thread that calls the "
+                        "function; host_callback runs code that the graph need not look into",
+                    at);
+}
+
 WENGERT_INLINE void Trace::output(const AnyTensor& t, const Site& at)
 {
+    demand_one_thread(at);
     graph_.output(as_constant(value_of(t.node ? variable(t) : *t.value, at)));
 }
 
@@ -297,11 +320,15 @@ WENGERT_INLINE std::shared_ptr<const Inside> Trace::inside(const std::vector<Ref
         headers.push_back(another_header(b));
         trace.input(headers.back(), at);
     }
+    auto& elsewhere = current_thread().used_elsewhere;
+    const char* const before = elsewhere.exchange(nullptr);
     try {
         out = f(headers);
     } catch (const detail::InsideTrace::GivenUp&) {
+        elsewhere = before;
         return nullptr;
     }
+    if (elsewhere.exchange(before)) return nullptr;  // other threads compute, too
     trace.output(out, at);
     if (!trace.whole()) return nullptr;
     trace.stop();

@@ -11,6 +11,7 @@ WENGERT_INLINE AnyTensor traced_input(Trace& trace, const Ref<Block>& b, const S
 {
     AnyTensor header{make_view(b, b->shape, nullptr, 0), {}};
     trace.input(header.value, at);
+    header.value->access.traced = true;
     return header;
 }
 
