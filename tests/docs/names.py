@@ -78,7 +78,7 @@ class Code:
         for space in owner.split("::") if scopes and not scopes[-1].startswith("class ") else [owner]:
             self.members.setdefault(space, set())
         self.members.setdefault(owner.split("::")[-1], set()).add(name)
-        self.members[owner.split("::")[-1]].update(re.findall(r"(\w+)(?=,|;|$)", head.split("(")[0]))  # int a, b;
+        self.members[owner.split("::")[-1]].update(re.findall(r"(\w+)(?= : \d|,|;|$)", head.split("(")[0]))  # int a, b;
         if not reference.is_type(head):
             return
         self.members.setdefault(name, set())

@@ -12,6 +12,7 @@
 #include <wengert/transforms/check_grads.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/jvp.hpp>
+#include <wengert/transforms/preaccumulate.hpp>
 #include <wengert/transforms/derivatives.hpp>
 #include <wengert/transforms/custom.hpp>
 #include <wengert/transforms/saved_tensor_hooks.hpp>
@@ -490,4 +491,25 @@ TEST_CASE("one tensor as two arguments, or as an argument and a captured one, un
                                  [](const auto& t) { return copy(t); });
     CHECK(sum(square(grad(f)(x) - of_f)).item() == 0);
     CHECK(sum(square(grad(g)(x) - of_g)).item() == 0);
+}
+
+TEST_CASE("a checkpoint that has been moved from stays one")
+{
+    using T1 = wengert::Tensor<double>;
+    auto c = wengert::checkpoint([](const T1& t) { return t * t; });
+    const auto moved = std::move(c);
+    const T1 x = {3.0};
+    CHECK(moved(x)(0).item() == 9.0);
+    CHECK(c(x)(0).item() == 9.0);  // NOLINT: that is what is tested
+    auto p = wengert::preaccumulate([](const T1& t) { return t * t; });
+    const auto other = std::move(p);
+    CHECK(p(x)(0).item() == other(x)(0).item());
+    auto rule = wengert::custom_vjp([](const T1& t) { return t * t; },
+                               [](const T1& g, const T1&, const T1& t) { return 3.0 * g * t; });
+    const auto with_rule = std::move(rule);
+    const auto slope = [&](const auto& f) {
+        return wengert::grad([&](const T1& t) { return sum(f(t)); })(x)(0).item();
+    };
+    CHECK(slope(rule) == 9.0);
+    CHECK(slope(with_rule) == 9.0);
 }

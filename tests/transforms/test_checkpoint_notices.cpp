@@ -3,12 +3,16 @@
 #include "catch.hpp"
 #include "same_bits.hpp"
 
+#include <limits>
+#include <memory>
+
 #include <wengert/arrays.hpp>
 #include <wengert/control.hpp>
 #include <wengert/graph/control/host.hpp>
 #include <wengert/ops/creation.hpp>
 #include <wengert/ops/elementwise/math.hpp>
 #include <wengert/ops/indexing.hpp>
+#include <wengert/ops/random.hpp>
 #include <wengert/transforms/checkpoint.hpp>
 #include <wengert/transforms/checkpoint_loop.hpp>
 #include <wengert/transforms/derivatives.hpp>
@@ -204,4 +208,27 @@ TEST_CASE_METHOD(OnHost, "loops notice a step whose second run does something el
     };
     CHECK_THROWS_WITH(by_scan(another)(x), Catch::Contains("does not do what the first run did"));
     CHECK_NOTHROW(by_scan(same)(x));
+}
+
+TEST_CASE_METHOD(OnHost, "shifts of long arrays are noticed, and huge numbers are no difference")
+{
+    const D noise = wg::normal<double>(wg::Key(1), {1003});
+    const wg::Tensor<float> shorter = wg::cast<float>(noise);
+    for (const std::int64_t by : {1, 7, 8, 9, 15, 16, 17, 63, 64, 128, 500}) {
+        INFO(by);
+        const auto shifted = counted([by](const D& t, int n) { return roll(t, n == 1 ? 0 : by); });
+        CHECK_THROWS_AS(wg::grad([&](const D& t) { return sum(square(wg::checkpoint(shifted)(t))); })(noise),
+                        wg::TapeError);
+    }
+    const auto other = [](const wg::Tensor<float>& t, int n) { return n == 1 ? roll(t, 8) : roll(t, 24); };
+    const auto counted_other = [other, n = std::make_shared<int>(0)](const wg::Tensor<float>& t) {
+        return other(t, ++*n);
+    };
+    CHECK_THROWS_AS(wg::grad([&](const wg::Tensor<float>& t) {
+                        return sum(square(wg::checkpoint(counted_other)(t)));
+                    })(shorter),
+                    wg::TapeError);
+    const D huge = {1e308, -1e308, 1.7e308, std::numeric_limits<double>::infinity()};
+    const auto same = [](const D& t) { return t * 1.0; };
+    CHECK_NOTHROW(wg::grad([&](const D& t) { return sum(wg::checkpoint(same)(t)); })(huge));
 }

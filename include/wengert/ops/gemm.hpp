@@ -30,14 +30,14 @@ struct Gemm {
 
     template <class T>
     Ref<Block> value(const Ref<Block>& c, const Ref<Block>& x, const Ref<Block>& y, const Ref<Block>& alpha,
-                     const Site&) const
+                     const Site& at) const
     {
         auto out = copy_of(*c);
         const Ref<Block> rest[] = {x, y, alpha};
-        update_any<T>(*out, rest);
+        update_any<T>(*out, rest, at);
         return out;
     }
-    template <class T> void update_any(Block& c, const Ref<Block>* rest) const
+    template <class T> void update_any(Block& c, const Ref<Block>* rest, const Site&) const
     {
         const Ref<Block>&x = rest[0], &y = rest[1];
         const T factor = minus ? -*rest[2]->template as<T>() : *rest[2]->template as<T>();

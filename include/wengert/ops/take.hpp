@@ -143,6 +143,10 @@ struct ScatterAdd {
         detail::add_lines<T>(name, *out, indices, updates, axis, at);
         return out;
     }
+    template <class T> void update_any(Block& x, const Ref<Block>* rest, const Site& at) const
+    {
+        detail::add_lines<T>(name, x, rest[0], rest[1], axis, at);
+    }
     template <class T>
     Tensor<T> pull(wrt<0>, const Tensor<T>& g, const Tensor<T>&, const Indices&, const Tensor<T>&,
                    const Tensor<T>&) const

@@ -387,3 +387,12 @@ TEST_CASE("A for_each in a kernel counts each cell's steps")
     };
     CHECK(wg::grad(fibonacci)(R(1.0)).value() == 144);
 }
+
+TEST_CASE("a kernel that has been moved from stays one")
+{
+    auto k = wengert::kernel([](auto z) { return z * 2.0; });
+    const auto moved = std::move(k);
+    const wengert::Tensor<double> x = {1.0, 2.0};
+    CHECK(moved(x)(1).item() == 4.0);
+    CHECK(k(x)(1).item() == 4.0);  // NOLINT: that is what is tested
+}

@@ -80,11 +80,11 @@ template <class Op, class Out, class... In> constexpr Primitive make_structural_
     p.launches = requires { Op::launches; };
     if constexpr (requires(const Op& op) { op.inside; })
         p.inside = [](const void* op) { return static_cast<const Op*>(op)->inside.get(); };
-    if constexpr (requires(const Op& op, Block& b, const Ref<Block>* rest) {
-                      op.template update_any<Out>(b, rest);
+    if constexpr (requires(const Op& op, Block& b, const Ref<Block>* rest, const Site& at) {
+                      op.template update_any<Out>(b, rest, at);
                   })
-        p.update = [](const void* op, Block& b, const Ref<Block>* rest, std::size_t, const Site&) {
-            static_cast<const Op*>(op)->template update_any<Out>(b, rest);
+        p.update = [](const void* op, Block& b, const Ref<Block>* rest, std::size_t, const Site& at) {
+            static_cast<const Op*>(op)->template update_any<Out>(b, rest, at);
         };
     return p;
 }

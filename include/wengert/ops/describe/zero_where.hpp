@@ -50,13 +50,13 @@ struct ZeroWhereNoCotangent {
     static constexpr std::string_view name = "zero_where_no_cotangent";
     static constexpr bool zero_rule = true;
     static constexpr unsigned saves = 0b011;
-    template <class T> Ref<Block> value(const Ref<Block>& r, const Ref<Block>& g, const Site&) const
+    template <class T> Ref<Block> value(const Ref<Block>& r, const Ref<Block>& g, const Site& at) const
     {
         auto out = copy_of(*r);
-        update_any<T>(*out, &g);
+        update_any<T>(*out, &g, at);
         return out;
     }
-    template <class T> void update_any(Block& r, const Ref<Block>* g) const
+    template <class T> void update_any(Block& r, const Ref<Block>* g, const Site&) const
     {
         ZeroWhereOther::apply_rule<T>(r, r, *g[0]);
     }
