@@ -505,7 +505,7 @@ TEST_CASE("a checkpoint that has been moved from stays one")
     const auto other = std::move(p);
     CHECK(p(x)(0).item() == other(x)(0).item());
     auto rule = wengert::custom_vjp([](const T1& t) { return t * t; },
-                               [](const T1& g, const T1&, const T1& t) { return 3.0 * g * t; });
+                                    [](const T1& g, const T1&, const T1& t) { return 3.0 * g * t; });
     const auto with_rule = std::move(rule);
     const auto slope = [&](const auto& f) {
         return wengert::grad([&](const T1& t) { return sum(f(t)); })(x)(0).item();

@@ -121,7 +121,9 @@ TEST_CASE("so it is in the bodies of loops and branches, in transforms, and in o
 TEST_CASE("host_callback may compute on threads")
 {
     const auto f = [](const D& z) {
-        return wg::host_callback<double>(z.shape(), [](const D& t) { return squared(t); }, z) + z;
+        return wg::host_callback<double>(
+                   z.shape(), [](const D& t) { return squared(t); }, z) +
+               z;
     };
     auto frozen = wg::freeze(f);
     for (int call = 0; call < 3; ++call) CHECK(alike(frozen(x + double(call)), f(x + double(call))));
