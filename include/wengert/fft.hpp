@@ -210,12 +210,13 @@ template <class T, class D> Tensor<T, D> irfft2(const Tensor<std::complex<T>, D>
 namespace detail {
 /// The first `count` of 0, 1, …, over n d. Of all n the second half is negative.
 template <class T>
-Tensor<T> frequencies(std::string_view name, std::int64_t n, std::int64_t count, double d, const Site& at)
+Tensor<T> frequencies(std::string_view name, std::int64_t n, bool half, double d, const Site& at)
 {
+    const std::int64_t count = half ? n / 2 + 1 : n;
     check_shape(name, Shape{count}, at);
     auto f = make_block(dtype_of<T>(), Shape{count});
     for (std::int64_t k = 0; k < count; ++k) {
-        const std::int64_t turns = count == n && k >= n - n / 2 ? k - n : k;
+        const std::int64_t turns = !half && k >= n - n / 2 ? k - n : k;
         f->template as<T>()[k] = static_cast<T>(static_cast<double>(turns) / (static_cast<double>(n) * d));
     }
     return Tensor<T>(AnyTensor{placed(std::move(f)), {}});
@@ -227,14 +228,14 @@ template <Differentiable T = double>
 Tensor<T> fftfreq(std::int64_t n, double d = 1, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_points("fftfreq", n, {n}, at);
-    return detail::frequencies<T>("fftfreq", n, n, d, at);
+    return detail::frequencies<T>("fftfreq", n, false, d, at);
 }
 /// Those of rfft's: 0, 1, …, n/2 over n d.
 template <Differentiable T = double>
 Tensor<T> rfftfreq(std::int64_t n, double d = 1, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     detail::demand_points("rfftfreq", n, {n}, at);
-    return detail::frequencies<T>("rfftfreq", n, n / 2 + 1, d, at);
+    return detail::frequencies<T>("rfftfreq", n, true, d, at);
 }
 
 namespace detail {

@@ -244,3 +244,18 @@ TEST_CASE("complex: products beside loops")
     CHECK(allclose(matmul(a(0), b), y(0), 1e-15));
     CHECK(std::abs(dot(a(0), a(1)).item() - sum(a(0) * a(1)).item()) < 1e-15);
 }
+
+TEST_CASE("complex: cosh and cos on their axes, where the other part is infinite")
+{
+    using C = std::complex<double>;
+    for (const double x : {2000.0, -2000.0, 3.0, -3.0, 0.0})
+        for (const double y : {0.0, -0.0}) {
+            const C h = cosh(Z<double>(C(x, y))).item(), wanted = std::cosh(C(x, y));
+            CHECK(h.imag() == 0.0);
+            CHECK(std::signbit(h.imag()) == std::signbit(wanted.imag()));
+            CHECK((std::isinf(h.real()) ? h.real() == wanted.real() : std::abs(h - wanted) < 1e-14));
+            const C c = cos(Z<double>(C(y, x))).item(), cosine = std::cos(C(y, x));
+            CHECK(c.imag() == 0.0);
+            CHECK(std::signbit(c.imag()) == std::signbit(cosine.imag()));
+        }
+}

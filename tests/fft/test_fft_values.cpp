@@ -105,6 +105,8 @@ TEST_CASE("fft: frequencies and shifts")
     CHECK(allclose(ft::fftfreq(5, 0.1), D{0.0, 2.0, 4.0, -4.0, -2.0}, 1e-15));
     CHECK(allclose(ft::fftfreq(4), D{0.0, 0.25, -0.5, -0.25}, 0.0));
     CHECK(allclose(ft::rfftfreq(5), D{0.0, 0.2, 0.4}, 0.0));
+    CHECK(allclose(ft::rfftfreq(2), D{0.0, 0.5}, 0.0));
+    CHECK(allclose(ft::fftfreq(2), D{0.0, -0.5}, 0.0));
     CHECK(ft::rfftfreq<float>(1).shape() == Shape{1});
     const D x = {{0.0, 1.0, 2.0}, {3.0, 4.0, 5.0}};
     CHECK(allclose(ft::fftshift(x), D{{5.0, 3.0, 4.0}, {2.0, 0.0, 1.0}}, 0.0));

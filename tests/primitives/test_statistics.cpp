@@ -94,6 +94,34 @@ TEMPLATE_TEST_CASE("convolve of all lengths around a register's, and of what is 
     CHECK(sum(cast<T>(is_finite(y))).item() == T(149));
 }
 
+TEST_CASE("groups of many floats are added in double")
+{
+    const auto many = full<float>({1000000}, 0.1F);
+    const Indices one = zeros<std::int64_t>({1000000});
+    CHECK(segment_mean(many, one, 1).item() == Approx(0.1).epsilon(1e-6));
+    CHECK(bincount(one, many).item() == Approx(100000.0).epsilon(1e-6));
+    CHECK(histogram(many, 1, many).first.item() == Approx(100000.0).epsilon(1e-6));
+    CHECK(alike(grad([&](const Tensor<float>& t) {
+                    return bincount(Indices{0, 1, 0}, t)(0);
+                })(Tensor<float>{1.0F, 2.0F, 3.0F}),
+                Tensor<float>{1.0F, 0.0F, 1.0F}));
+}
+
+TEST_CASE("linspace has NumPy's digits, and floor_divide its edges")
+{
+    CHECK(linspace<double>(-1, 1, 7)(3).item() == 0.0);
+    CHECK(linspace<float>(-1, 1, 7)(3).item() == 0.0F);
+    CHECK(linspace<float>(-1, 1, 7)(1).item() == static_cast<float>(-1 + 1.0 / 3));
+    CHECK(linspace<float>(-1, 0, 1001)(999).item() == -0.001F);
+    CHECK(alike(floor_divide(D{1.0, -1.0, 2.5, -2.5, 2.5, 7.0, -7.0}, D{0.0, 0.0, -inf, inf, inf, 2.0, 2.0}),
+                D{inf, -inf, -1.0, -1.0, 0.0, 3.0, -4.0}));
+    CHECK(std::isnan(floor_divide(D{0.0}, D{0.0})(0).item()));
+    CHECK(alike(grad([](const D& t) {
+                    return sum(floor_divide(t, D{0.0, 2.0}));
+                })(D{1.0, 5.0}),
+                D{0.0, 0.0}));
+}
+
 TEST_CASE("convolve frozen, in loops, and one more axis")
 {
     const auto loss = [](const D& s, const D& k) { return sum(square(convolve(s, k, same))); };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -73,14 +74,24 @@ struct KeyHook {
 /// The calling thread's hook or null: one for all libraries of a process.
 inline constinit thread_local KeyHook* key_hook __attribute__((visibility("default"))) = nullptr;
 
+/// Its children belong to no trace: for work that is no part of a program traced.
+inline KeyHook untraced_keys{
+    [](KeyHook&, const Key&, std::uint64_t, std::uint32_t, const Key&) { return std::uint64_t{0}; }};
+/// The origin that was last used on a thread without a hook: another thread than the one that traces (Trace::demand_one_thread).
+inline std::atomic<std::uint64_t> origin_elsewhere __attribute__((visibility("default"))) = 0;
+
 constexpr Key Key::child(std::uint64_t i, std::uint32_t domain) const
 {
     Key made(philox::block({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32),
                             static_cast<std::uint32_t>(stream),
                             static_cast<std::uint32_t>(stream >> 32) | domain << 30},
                            secret));
-    if (origin != 0 && !std::is_constant_evaluated() && key_hook)
-        made.origin = key_hook->on_child(*key_hook, *this, i, domain, made);
+    if (origin != 0 && !std::is_constant_evaluated()) {
+        if (key_hook)
+            made.origin = key_hook->on_child(*key_hook, *this, i, domain, made);
+        else
+            origin_elsewhere.store(origin, std::memory_order_relaxed);
+    }
     return made;
 }
 

@@ -250,7 +250,9 @@ template <class V> Pair<V> sinh_of(const V& x, const V& y)
 template <class V> Pair<V> cosh_of(const V& x, const V& y)
 {
     const Hyperbolic<V> h(x);
-    return {h.c * cos(y) * h.f, where(y == lit(0) || x == lit(0), h.s * y, h.s * sin(y) * h.f)};
+    const V real_line = copysign(constant(x, lit(1)), x) * y;  // ±0, also where sinh x is infinite
+    return {h.c * cos(y) * h.f,
+            where(y == lit(0), real_line, where(x == lit(0), h.s * y, h.s * sin(y) * h.f))};
 }
 /// Kahan 1987; beyond `flat` the real part is ±1.
 template <class V> Pair<V> tanh_of(const V& x, const V& y)

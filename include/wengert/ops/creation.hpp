@@ -182,13 +182,14 @@ Tensor<T, Device> arange(std::type_identity_t<detail::GivenNumber<T>> stop,
 
 namespace detail {
 
+/// In double, product and sum with a rounding each, as NumPy: the middle of −1 and 1 is 0.
 template <class T> Ref<Block> equally_spaced(T first, T last, std::int64_t n)
 {
     auto out = make_block(dtype_of<T>(), Shape{n});
     T* x = out->template as<T>();
-    const T step = n > 1 ? (last - first) / static_cast<T>(n - 1) : T(0);
+    const double from = first, step = n > 1 ? (last - from) / static_cast<double>(n - 1) : 0;
     for (std::int64_t i = 0; i < n; ++i)
-        x[i] = n > 1 && i == n - 1 ? last : stepped(first, static_cast<T>(i), step);
+        x[i] = n > 1 && i == n - 1 ? last : static_cast<T>(from + unfused(static_cast<double>(i) * step));
     return out;
 }
 

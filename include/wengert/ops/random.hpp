@@ -60,7 +60,7 @@ void note_drawn(Recorder& r, const Op& op, const Ref<Block>& key, Block& out, co
 inline void check_probability(std::string_view name, double p, bool below_one, const Site& at)
 {
     if (!(p >= 0 && p <= 1) || (below_one && p == 1))
-        fail<Error>(name, "a probability of " + std::to_string(p) + " is none that this can have", at);
+        fail<Error>(name, "a probability of " + digits_of(p, 9) + " is none that this can have", at);
 }
 
 struct NormalFill {
@@ -85,7 +85,9 @@ template <class T> struct UniformFill {
     void check(const Site& at) const
     {
         if (!(low <= high) || !std::isfinite(high - low))
-            fail<Error>(name, "no numbers in [" + std::to_string(low) + ", " + std::to_string(high) + ")",
+            fail<Error>(name,
+                        "no numbers in [" + digits_of(static_cast<double>(low), 9) + ", " +
+                            digits_of(static_cast<double>(high), 9) + ")",
                         at);
     }
     void fill(const Key& key, T* x, std::size_t n) const
@@ -208,6 +210,8 @@ template <class T, class Device, class Fill> Tensor<T, Device> draw(Fill fill, c
     Ref<Block> out = located(Fill::name, at, [&] { return op.template drawn<T>(key, at); });
     if (Recorder* r = recorder(); r && key.origin != 0) [[unlikely]]
         if (const Ref<Block> k = r->key(key.origin)) note_drawn<Draw<Fill>, T>(*r, op, k, *out, at);
+    if (key.origin != 0 && !key_hook) [[unlikely]]
+        origin_elsewhere.store(key.origin, std::memory_order_relaxed);
     return Tensor<T, Device>(AnyTensor{std::move(out), {}});
 }
 

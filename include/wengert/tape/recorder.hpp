@@ -187,7 +187,7 @@ class Untraced {
 public:
     Untraced()
         : recorder_(std::exchange(current_thread().recorder, nullptr)),
-          keys_(std::exchange(key_hook, nullptr))
+          keys_(std::exchange(key_hook, &untraced_keys))
     {}
     Untraced(const Untraced&) = delete;
     Untraced& operator=(const Untraced&) = delete;
@@ -226,10 +226,10 @@ inline void note_used(const Block& x, const Site& at) noexcept
 
 inline void note_read(const Block& x, Read what, const Site& at)
 {
+    if (x.access.traced) [[unlikely]]
+        detail::note_used(x, at);
     if (Recorder* r = recorder()) [[unlikely]]
         r->read(x, what, at);
-    else if (x.access.traced) [[unlikely]]
-        detail::note_used(x, at);
 }
 
 }  // namespace wengert

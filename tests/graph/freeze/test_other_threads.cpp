@@ -118,6 +118,47 @@ TEST_CASE("so it is in the bodies of loops and branches, in transforms, and in o
     CHECK_THROWS_AS(wg::freeze(calls)(x), wg::TapeError);
 }
 
+TEST_CASE("a worker that records something of its own is noticed, too")
+{
+    refuses([](const D& z) {
+        double first = 0;
+        elsewhere([&] { first = wg::freeze([&](const D& q) { return q * z.data()[0]; })(D(1.0)).item(); });
+        return z * first;
+    });
+}
+
+TEST_CASE("so are random keys that a worker draws by, or splits")
+{
+    using wg::Key;
+    const auto drawn = [](const Key& k) {
+        D y;
+        elsewhere([&] { y = wg::normal<double>(k, {}); });
+        return y;
+    };
+    const auto split_there = [](const Key& k) {
+        Key child(0);
+        elsewhere([&] { child = split(k).first; });
+        return wg::normal<double>(child, {});
+    };
+    const auto check = [](const auto& f) {
+        const auto rows = [&](const D& t, const Key& k) {
+            return wg::vmap([&](const D& row, const Key& own) { return row + f(own); })(t, split(k, 2));
+        };
+        const auto frozen = wg::freeze(rows);
+        const auto again = wg::freeze([&](const D& t, const Key& k) { return t + f(k); });
+        CHECK_THROWS_WITH(frozen(x, Key(1)), Catch::Contains("another thread draws by a key"));
+        CHECK_THROWS_WITH(again(x, Key(1)), Catch::Contains("another thread draws by a key"));
+    };
+    check(drawn);
+    check(split_there);
+    // the host may: its key is of no trace
+    auto hosted = wg::freeze([&](const D& t) {
+        return t + wg::host_callback<double>(
+                       wg::Shape(), [&](const D&) { return drawn(Key(3)); }, t);
+    });
+    CHECK(alike(hosted(x), x + wg::normal<double>(Key(3), {})));
+}
+
 TEST_CASE("host_callback may compute on threads")
 {
     const auto f = [](const D& z) {

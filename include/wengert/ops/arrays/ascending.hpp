@@ -19,8 +19,9 @@ Ref<Block> ascending(std::string_view name, std::string_view what, bool strictly
     for (std::size_t i = 1; i < x->count && !runs_example(); ++i)
         if (!(strictly ? k[i - 1] < k[i] : k[i - 1] <= k[i]))
             fail<NumericError>(name,
-                               std::string(what) + " " + std::to_string(i) + " is " + std::to_string(k[i]) +
-                                   " behind " + std::to_string(k[i - 1]) + ": " + std::string(rule),
+                               std::string(what) + " " + std::to_string(i) + " is " +
+                                   digits_of(static_cast<double>(k[i]), 9) + " behind " +
+                                   digits_of(static_cast<double>(k[i - 1]), 9) + ": " + std::string(rule),
                                at);
     return x;
 }

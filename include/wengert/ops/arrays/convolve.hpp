@@ -112,7 +112,8 @@ Tensor<T, D> convolved(std::string_view name, const Tensor<T, D>& a, const Tenso
                              ": arrays of one rank with an element along each axis are expected" +
                              (fits ? ", one of them inside of the other" : ""),
                          at);
-    if (mode != ConvolveMode::full && !v_inside) return convolved(name, v, a, mode, at);
+    const bool other = mode == ConvolveMode::full ? element_count(of) < element_count(by) : !v_inside;
+    if (other) return convolved(name, v, a, mode, at);  // the same sums, in fewer and longer lines
     Convolution op{Axes::filled(of.size(), 0), of, by, of};
     for (std::size_t d = 0; d < of.size(); ++d) {
         if (mode == ConvolveMode::full) op.to[d] += by[d] - 1;

@@ -101,7 +101,7 @@ Tensor<W, D> sums_between(const Tensor<T, D>& x, const Tensor<W, D>& weights, co
     const auto place = searchsorted(edges, x, true, at) - 1;
     const auto last = take(edges, Tensor<std::int64_t, D>(n), 0, at);
     const auto bin = where(x == last, n - 1, where(place < 0 || place >= n, n, place));
-    return take(segment_sum(weights, bin, n + 1, at), arange<std::int64_t, D>(0, n, 1, at), 0, at);
+    return take(exact_segment_sum(weights, bin, n + 1, at), arange<std::int64_t, D>(0, n, 1, at), 0, at);
 }
 
 /// The edges that a user has chosen, as they are compared with.
@@ -162,7 +162,7 @@ Tensor<T, D> bincount(const Tensor<std::int64_t, D>& ids, const Tensor<T, D>& we
                       std::int64_t minlength = 0, Site at = {__builtin_FILE(), __builtin_LINE()})
 {
     const std::int64_t n = detail::length_of_counts(ids, minlength, at);
-    return segment_sum(weights, ids, n, at);
+    return detail::exact_segment_sum(weights, ids, n, at);
 }
 
 /// (counts, edges) of all elements of x, in bins between edges that ascend. Each bin has its lower edge, the last one both. NaN and

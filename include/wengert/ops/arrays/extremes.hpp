@@ -184,7 +184,7 @@ Tensor<T, D> segment_mean(const Tensor<T, D>& x, const std::type_identity_t<Tens
     Shape around = Shape::filled(x.dimension());
     for (auto& e : around) e = 1;
     around[0] = segments;
-    return segment_sum(x, ids, segments, at) / reshape(n, around, at);
+    return detail::exact_segment_sum(x, ids, segments, at) / reshape(n, around, at);
 }
 
 }  // namespace wengert

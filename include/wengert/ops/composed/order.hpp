@@ -180,7 +180,7 @@ Tensor<T, D> quantile(const Tensor<T, D>& x, double q, std::int64_t axis, bool k
                          "axis " + std::to_string(axis) + " of shape " + to_string(x.shape()) + " is empty",
                          at);
     if (!(q >= 0 && q <= 1))
-        fail<IndexError>("quantile", "q = " + std::to_string(q) + " is not in [0, 1]", at);
+        fail<IndexError>("quantile", "q = " + detail::digits_of(q, 17) + " is not in [0, 1]", at);
     const ComposedAt line(at);
     const double place = q * static_cast<double>(n - 1);
     const auto low = static_cast<std::int64_t>(place), high = std::min(low + 1, n - 1);

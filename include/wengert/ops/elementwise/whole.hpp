@@ -59,14 +59,21 @@ Tensor<T, D> mod(const Tensor<T, D>& x, const std::type_identity_t<Operand<T, D>
     }
 }
 
-/// ⌊x / n⌋: Python's //. Of integers exact, and 0 where n is 0. The gradient is 0.
+/// ⌊x / n⌋: Python's //. Of integers exact, and 0 where n is 0; of floating-point numbers there what x / n is. The gradient is 0.
 template <Scalar T, class D>
 Tensor<T, D> floor_divide(const Tensor<T, D>& x, const std::type_identity_t<Operand<T, D>>& n)
 {
-    if constexpr (std::is_floating_point_v<T>)
-        return round(ops::divide<T>(ops::subtract<T>(x, mod(x, n), n.at), *n, n.at), n.at);
-    else
+    if constexpr (std::is_floating_point_v<T>) {
+        const Tensor<T, D> zero = detail::number<T, D>(T(0)), r = fmod(x, *n, n.at);
+        const Tensor<T, D> q = round(ops::divide<T>(ops::subtract<T>(x, r, n.at), *n, n.at), n.at);
+        const Tensor<T, D> below = ops::subtract<T>(q, detail::number<T, D>(T(1)), n.at);
+        const Tensor<T, D> y =
+            apply_elementwise<Where, T>(n.at, detail::on_other_side(r, *n, n.at), below, q);
+        return apply_elementwise<Where, T>(n.at, ops::equal<T>(*n, zero, n.at),
+                                           floor(ops::divide<T>(x, *n, n.at), n.at), y);
+    } else {
         return detail::whole_quotient(x, *n, n.at).first;
+    }
 }
 
 }  // namespace wengert

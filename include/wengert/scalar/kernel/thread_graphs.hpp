@@ -46,7 +46,7 @@ public:
     {
         std::string text;
         for (const Slot& s : slots_) {
-            const FreezeStats done = s.graphs.stats();
+            const auto done = s.graphs.stats();
             const std::string reason = s.graphs.explain();
             text += "\n  " + std::string(s.graphs.backend().name) + ": " + std::to_string(done.traces) +
                     " graphs made, " + std::to_string(done.specialised) + " more for other lengths, " +

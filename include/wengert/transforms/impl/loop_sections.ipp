@@ -38,14 +38,15 @@ WENGERT_INLINE LoopSection::LoopSection(std::shared_ptr<LoopSteps> loop, std::ui
 {}
 
 WENGERT_INLINE AnyTensors LoopSection::rerun_loop(const SectionRule& rule, const AnyTensors& inputs,
-                                                  const Site& at)
+                                                  const Site&)
 {
     const auto& r = static_cast<const LoopSection&>(rule);
     LoopState state(inputs, r.plain_);
     for (std::size_t i = 0; r.file_ && i < state.size(); ++i) state[i].value = r.file_->read(i);
     LoopState again = extend_loop(r.loop_, std::move(state), r.a_, r.b_, r.snapshots_);
-    r.results_.demand_same(again, inputs, rule.name, r.loop_->at);
-    return std::move(again);
+    // on disk the elements of the inputs are not here
+    r.results_.demand_same(again, r.file_ ? AnyTensors() : inputs, rule.name, r.loop_->at);
+    return again;
 }
 
 /// What stands for a tensor in a run that is not recorded, under a header of its own that says whether it is a variable. A trace

@@ -249,11 +249,14 @@ WENGERT_INLINE void Trace::demand_one_thread(const Site& at) const
 {
     const Thread& thread = current_thread();
     const char* const file = thread.used_elsewhere.load(std::memory_order_acquire);
-    if (!file) return;
-    const Site where{file, thread.line_elsewhere.load(std::memory_order_relaxed)};
+    const std::uint64_t origin = origin_elsewhere.load(std::memory_order_relaxed);
+    const bool draws = origin && keys_.contains(origin);
+    if (!file && !draws) return;
+    const Site where{file ? file : "", thread.line_elsewhere.load(std::memory_order_relaxed)};
     fail<TapeError>(body_of,
-                    "another thread computes with a value of the function that is being recorded" +
-                        (where.line ? ", in " + to_string(where) : std::string()) +
+                    std::string("another thread ") + (file ? "computes with a value" : "draws by a key") +
+                        " of the function that is being recorded" +
+                        (file && where.line ? ", in " + to_string(where) : std::string()) +
                         ": the graph cannot see what it does. Compute on the thread that calls the "
                         "function; host_callback runs code that the graph need not look into",
                     at);

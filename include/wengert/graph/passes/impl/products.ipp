@@ -128,7 +128,9 @@ WENGERT_INLINE ValueId one_line_of_guard(Rewrite& r, GraphNode& n)
 {
     const ValueId x = n.inputs[n.inputs.size() - 2], g = n.inputs.back();
     if (n.inputs.size() != 3 || r.fn_for(n, x) != Fn::product || !r.used_once(x)) return no_value;
-    GraphNode all = r.node(x), one = all, part = r.node(g);
+    GraphNode all = r.node(x), one = all, part;  // g may be an input, or a constant
+    part.dtype = r.node(g).dtype;
+    part.shape = r.node(g).shape;
     const MatrixProduct p = product_of(all);
     if (!is_matmul(r, all, p) || all.shape.size() != 2 || part.shape.size() != 2) return no_value;
     MatMul op = matmul_of(r, all, p);
