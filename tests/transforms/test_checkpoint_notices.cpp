@@ -199,7 +199,7 @@ TEST_CASE_METHOD(OnHost, "loops notice a step whose second run does something el
     const auto by_scan = [&](const auto& f) {
         return wg::grad([&](const D& t) {
             const auto step = counting(f);
-            const auto with_output = [&](const D& s) {
+            const auto with_output = [step](const D& s) {  // it runs again after this function has returned
                 const D y = step(s);
                 return std::pair(y, sum(y));
             };

@@ -31,10 +31,13 @@ template <class T> T mod_of(T x, T n)
 }
 template <class T> T quotient_of(T x, T n)
 {
-    if constexpr (std::is_floating_point_v<T>)
-        return std::nearbyint((x - mod_of(x, n)) / n);
-    else
+    if constexpr (std::is_floating_point_v<T>) {
+        if (n == 0) return std::floor(x / n);
+        const T r = std::fmod(x, n), q = std::nearbyint((x - r) / n);
+        return r != 0 && (r < 0) != (n < 0) ? q - 1 : q;
+    } else {
         return n == 0 ? T(0) : static_cast<T>((static_cast<Wide>(x) - mod_of(x, n)) / n);
+    }
 }
 
 template <class T> void check(const std::vector<T>& numbers, const std::vector<T>& by)
