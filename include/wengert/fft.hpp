@@ -208,7 +208,7 @@ template <class T, class D> Tensor<T, D> irfft2(const Tensor<std::complex<T>, D>
 // clang-format on
 
 namespace detail {
-/// The first `count` of 0, 1, …, over n d. Of all n the second half is negative.
+/// 0, 1, … over n d: of rfft the first half, with n/2; of fft all n, the second half of which is negative.
 template <class T>
 Tensor<T> frequencies(std::string_view name, std::int64_t n, bool half, double d, const Site& at)
 {

@@ -222,6 +222,8 @@ inline void note_used(const Block& x, const Site& at) noexcept
     tracing.line_elsewhere.store(at.line, std::memory_order_relaxed);
     tracing.used_elsewhere.store(at.file ? at.file : "", std::memory_order_release);
 }
+/// A value for a function that a trace does not look into: it may use threads, and so gets a header without the mark.
+inline Ref<Block> unmarked(const Ref<Block>& b) { return b->access.traced ? another_header(b) : b; }
 }  // namespace detail
 
 inline void note_read(const Block& x, Read what, const Site& at)

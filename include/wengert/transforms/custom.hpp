@@ -23,10 +23,9 @@ Ref<Block> call_opaque(const F& f, std::string_view name, const Site& at, const 
     return y.any().value;
 }
 
-/// For a function of one operation, which may use threads.
 template <class T, class D> Tensor<T, D> constant(const Ref<Block>& b)
 {
-    return Tensor<T, D>(AnyTensor{b->access.traced ? another_header(b) : b, {}});
+    return Tensor<T, D>(AnyTensor{unmarked(b), {}});
 }
 
 /// The i-th of the cotangents that a rule returned for n inputs: a tensor for one, a tuple for several.

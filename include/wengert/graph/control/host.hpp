@@ -1,6 +1,9 @@
 // host_callback: plain C++ in the middle of a program, called in order, also by graphs.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+
 #include "../../ops/describe/structural_traits.hpp"
 #include "../../tape/apply.hpp"
 #include "tracing.hpp"
@@ -56,7 +59,8 @@ AnyTensor call_host_with(const Shape& shape, const Site& at, F fn, const Args&..
         std::make_shared<const HostCall::Function>([n = reader.leaves.size(), shape, at, fn = std::move(fn),
                                                     shell = std::move(shell)](const Ref<Block>* in) {
             std::tuple<Args...> copy = shell;
-            std::vector<Ref<Block>> values(in, in + n);
+            std::vector<Ref<Block>> values;
+            std::transform(in, in + n, std::back_inserter(values), unmarked);
             fill_shell(copy, values.data());
             if constexpr (std::is_void_v<std::invoke_result_t<const F&, const Args&...>>) {
                 std::apply(fn, std::as_const(copy));

@@ -92,7 +92,7 @@ public:
     std::string reason = "it has not been called yet";
     std::atomic<bool> busy{false};
     std::atomic<bool> alone{false};             ///< the same, set by the only thread that there is
-    std::atomic<const Thread*> owner{nullptr};  ///< of what is set of both
+    std::atomic<const Thread*> owner{nullptr};  ///< the thread that has set one of the two
     FrozenCall call;                            ///< of whoever holds `busy`
 
     bool has_empty_live() noexcept;

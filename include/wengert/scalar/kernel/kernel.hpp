@@ -49,7 +49,7 @@ public:
         : Closure<Kernel>(made), function_(std::move(f)),
           calls_(array_calls<float>(options), array_calls<double>(options))
     {}
-    Kernel(const Kernel&) = default;
+    Kernel(const Kernel&) = default;  // a handle on its graphs: one that is moved keeps them
     Kernel(Kernel&& k) : Closure<Kernel>(k), function_(std::move(k.function_)), calls_(k.calls_) {}
     Kernel& operator=(const Kernel&) = default;
     template <class... X> static constexpr bool accepts()

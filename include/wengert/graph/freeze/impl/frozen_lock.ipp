@@ -23,18 +23,20 @@ WENGERT_INLINE void FrozenLock::wait()
     if (held_ == &core_.busy) note_owner();
 }
 
+/// While it lives no other thread's call is under way.
+struct BetweenCalls {
+    explicit BetweenCalls(FrozenCore& core) : lock(core) { lock.wait(); }
+    Thread& new_one = current_thread();  ///< a thread that is new to the library first makes it two of them
+    FrozenLock lock;
+};
 WENGERT_INLINE FreezeStats stats_of(FrozenCore& core)
 {
-    static_cast<void>(current_thread());  // a thread that is new to the library makes it two of them first
-    FrozenLock alone(core);
-    alone.wait();
+    const BetweenCalls now(core);
     return core.stats;
 }
 WENGERT_INLINE std::string reason_of(FrozenCore& core)
 {
-    static_cast<void>(current_thread());
-    FrozenLock alone(core);
-    alone.wait();
+    const BetweenCalls now(core);
     return core.reason;
 }
 
